@@ -1,0 +1,62 @@
+"""End an attempt: one statement that writes the end under the fence, plans the next tick and frees the lock."""
+
+from psycopg.types.json import Jsonb
+
+from handlers.guard.answers import Claimed
+from handlers.guard.errors import Fenced
+from handlers.guard.request import Ending
+from handlers.guard.session import Session
+
+# A zombie finds no row to end. Its own attempt is then marked `fenced`, unless this very ending is already recorded:
+# the answer to a first try may have been lost with the connection.
+FINISH = """
+with ended as (
+    update shiftlock.job_runs set
+        status = %(status)s::text,
+        finished_at = case when %(status)s::text in ('succeeded', 'failed') then clock_timestamp() end,
+        next_run = case when %(status)s::text = 'pending' then clock_timestamp() + %(retry_in)s else next_run end,
+        infra_failures = infra_failures + %(infrastructure)s::integer,
+        result = %(result)s, error_msg = %(error)s,
+        holder = null, backend_pid = null, backend_start = null, lease_until = null
+    where id = %(run_id)s and fence = %(fence)s and status = 'running'
+    returning id, job_name
+), attempt as (
+    update shiftlock.job_attempts
+    set outcome = case when exists (select from ended) then %(outcome)s::text else 'fenced' end,
+        ended_at = clock_timestamp(), error = %(error)s
+    where run_id = %(run_id)s and fence = %(fence)s and (outcome is null or outcome = 'lost')
+    returning outcome
+), planned as (
+    insert into shiftlock.job_runs (job_name, run_key, lock_key, tick, trigger, status, next_run)
+    select job.name, %(next_key)s, job.lock_key, %(next_tick)s::timestamptz, 'plan', 'pending',
+           %(next_tick)s::timestamptz
+    from ended join shiftlock.jobs job on job.name = ended.job_name
+    where %(next_key)s::text is not null
+    on conflict (job_name, run_key) do nothing
+)
+select coalesce((select outcome from attempt),
+                (select outcome from shiftlock.job_attempts where run_id = %(run_id)s and fence = %(fence)s))
+       = %(outcome)s::text as ours,
+       pg_advisory_unlock(%(lock_key)s)
+"""
+
+
+def finish(session: Session, claimed: Claimed, ending: Ending) -> None:
+    """Record how the attempt ended. Raises Fenced when the run is no longer this holder's; then nothing is recorded
+    but that."""
+    facts = {
+        "run_id": claimed.run_id,
+        "fence": claimed.fence,
+        "lock_key": claimed.lock_key,
+        "status": ending.status,
+        "outcome": ending.outcome,
+        "result": None if ending.result is None else Jsonb(ending.result),
+        "error": ending.error,
+        "retry_in": ending.retry_in,
+        "infrastructure": ending.infrastructure,
+        "next_key": ending.next_key,
+        "next_tick": ending.next_tick,
+    }
+    row = session.connection.execute(FINISH, facts).fetchone()
+    if row is None or not row[0]:
+        raise Fenced(claimed.run_id, claimed.fence)

@@ -1,0 +1,118 @@
+"""`Guard`: the one object a runtime talks to; it owns the session and gets a new one when that breaks."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from handlers.guard.answers import Answer, Claimed
+from handlers.guard.claim import claim
+from handlers.guard.errors import DatabaseUnavailable, Fenced, NotRegistered, one_line
+from handlers.guard.finish import finish
+from handlers.guard.lock import register
+from handlers.guard.request import ClaimRequest, Ending
+from handlers.guard.session import Connect, Session, open_session
+
+Value = TypeVar("Value")
+
+HEARTBEAT = """
+update shiftlock.job_runs
+set lease_until = clock_timestamp() + %(lease)s, progress = coalesce(%(progress)s, progress)
+where id = %(run_id)s and fence = %(fence)s and status = 'running'
+"""
+
+# After a lost connection: the lease still protects the run, the lock is taken again for quick detection of a crash.
+REJOIN = """
+with mine as (
+    update shiftlock.job_runs
+    set lease_until = clock_timestamp() + %(lease)s,
+        backend_pid = %(backend_pid)s, backend_start = %(backend_start)s
+    where id = %(run_id)s and fence = %(fence)s and status = 'running'
+    returning lock_key
+)
+select pg_try_advisory_lock(lock_key) from mine
+"""
+
+
+class Guard:
+    """The way to the ledger for one process, one run at a time, as a context manager.
+
+    The heartbeat thread and the main thread may use it together. Every method raises DatabaseUnavailable when the
+    database is out of reach; `name` is what the server shows as the session's application name.
+    """
+
+    def __init__(self, connect: Connect, *, lease: timedelta, name: str) -> None:
+        self.connect = connect
+        self.lease = lease
+        self._name = name
+        self._session: Session | None = None
+        self._opening = threading.Lock()
+
+    def __enter__(self) -> Self:
+        self._usable(None)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            self._session.connection.close()
+
+    def claim(self, request: ClaimRequest) -> Answer:
+        """Ask for a run; a job that the ledger does not know yet is registered on the way."""
+
+        def registered(session: Session) -> Answer:
+            try:
+                return claim(session, request)
+            except NotRegistered:
+                register(session.connection, [request.job])
+                return claim(session, request)
+
+        return self._over_a_session(registered)
+
+    def renew(self, claimed: Claimed, progress: dict[str, Any] | None) -> None:
+        """Renew the lease and store the job's progress. Raises Fenced when the run is no longer this holder's."""
+        facts = {
+            "run_id": claimed.run_id,
+            "fence": claimed.fence,
+            "lease": self.lease,
+            "progress": None if progress is None else Jsonb(progress),
+        }
+        renewed = self._over_a_session(lambda session: session.connection.execute(HEARTBEAT, facts).rowcount, claimed)
+        if renewed == 0:
+            raise Fenced(claimed.run_id, claimed.fence)
+
+    def finish(self, claimed: Claimed, ending: Ending) -> None:
+        """Record the end of an attempt. Raises Fenced when the run is no longer this holder's."""
+        self._over_a_session(lambda session: finish(session, claimed, ending), claimed)
+
+    def _over_a_session(self, operation: Callable[[Session], Value], claimed: Claimed | None = None) -> Value:
+        """Run the operation, a second time over a new session if the first one broke under it."""
+        while True:
+            session, is_new = self._usable(claimed)
+            try:
+                return operation(session)
+            except psycopg.OperationalError as error:
+                if is_new or not session.connection.closed:
+                    raise DatabaseUnavailable(session.place, one_line(error)) from error
+
+    def _usable(self, claimed: Claimed | None) -> tuple[Session, bool]:
+        """The session and whether it is new; a new one joins the claimed run."""
+        with self._opening:
+            if self._session is not None and not self._session.connection.closed:
+                return self._session, False
+            self._session = open_session(self.connect, lease=self.lease, name=self._name)
+            if claimed is not None:
+                facts = {
+                    "run_id": claimed.run_id,
+                    "fence": claimed.fence,
+                    "lease": self.lease,
+                    "backend_pid": self._session.backend_pid,
+                    "backend_start": self._session.backend_start,
+                }
+                self._session.connection.execute(REJOIN, facts)
+            return self._session, True

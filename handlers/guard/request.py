@@ -1,0 +1,47 @@
+"""What a holder asks the ledger for, and what it reports at the end."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+Outcome = Literal["succeeded", "failed", "timed_out", "interrupted", "lost"]
+Status = Literal["succeeded", "failed", "pending", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimRequest:
+    """Who wants to work on which run, and what the job's policies say.
+
+    own_lock_key: the key to lock instead of the job's, for runs that may overlap.
+    lost_budget: how often a run may be lost before it has failed.
+    """
+
+    job: str
+    run_key: str
+    tick: datetime | None
+    trigger: str
+    holder: str
+    compute: str
+    lease: timedelta
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    own_lock_key: int | None = None
+    on_lost: Literal["retry", "hold"] = "retry"
+    lost_budget: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How an attempt ended (`outcome`), what becomes of its run (`status`), and which tick comes next.
+
+    retry_in: when `status` is pending, how long the run must wait. next_key, next_tick: the row to plan, if any.
+    """
+
+    outcome: Outcome
+    status: Status
+    result: Any = None
+    error: str | None = None
+    retry_in: timedelta = timedelta()
+    infrastructure: bool = False
+    next_key: str | None = None
+    next_tick: datetime | None = None

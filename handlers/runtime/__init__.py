@@ -1,0 +1,1 @@
+"""How any job runs, on Lambda, on Fargate and on a laptop."""

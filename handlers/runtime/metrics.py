@@ -1,0 +1,78 @@
+"""Metrics as EMF lines on stdout: CloudWatch Logs turns them into metrics, from Lambda and from Fargate alike."""
+
+import sys
+import threading
+from collections.abc import Iterator
+
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+
+from handlers.declaration.signals import ENVIRONMENT, JOB, NAMESPACE, SERVICE_NAME, Signal
+from handlers.guard.answers import AlreadyDone, Busy, Exhausted, Overlap
+from handlers.runtime.observer import Beat, Ended, Refused, RunEvent, Started, Unrecorded
+
+Measure = tuple[Signal, MetricUnit, float]
+
+_OUTCOME_SIGNALS = {
+    "succeeded": Signal.SUCCEEDED,
+    "timed_out": Signal.TIMED_OUT,
+    "interrupted": Signal.INTERRUPTED,
+}
+
+
+class MetricsObserver:
+    """Writes the measures of each event as one line, at once: what is held back is lost when the process is killed."""
+
+    def __init__(self, environment: str) -> None:
+        self._environment = environment
+        # The heartbeat's thread writes too, and one line must not end up inside another.
+        self._writing = threading.Lock()
+
+    def __call__(self, event: RunEvent) -> None:
+        """Write the event's measures."""
+        with self._writing:
+            metrics = EphemeralMetrics(namespace=NAMESPACE, service=SERVICE_NAME)
+            metrics.add_dimension(ENVIRONMENT, self._environment)
+            metrics.add_dimension(JOB, event.run.job)
+            for name, value in (
+                ("run_key", event.run.run_key),
+                ("run_id", event.run.run_id),
+                ("attempt", event.run.attempt),
+            ):
+                metrics.add_metadata(name, value)
+            for signal, unit, measured in measures(event):
+                metrics.add_metric(signal, unit, measured)
+            metrics.flush_metrics()
+            sys.stdout.flush()
+
+
+def measures(event: RunEvent) -> Iterator[Measure]:
+    """The measures of one event, at least one each."""
+    match event:
+        case Started(run=run, delay=delay):
+            yield Signal.STARTED, MetricUnit.Count, 1
+            yield Signal.ATTEMPTS, MetricUnit.Count, run.attempt
+            yield Signal.START_DELAY, MetricUnit.Seconds, delay
+        case Beat(done=done):
+            yield Signal.HEARTBEAT, MetricUnit.Count, 1
+            yield Signal.ITEMS_DONE, MetricUnit.Count, done
+        case Ended(outcome=outcome, status=status, seconds=seconds):
+            yield Signal.DURATION, MetricUnit.Seconds, seconds
+            if outcome in _OUTCOME_SIGNALS:
+                yield _OUTCOME_SIGNALS[outcome], MetricUnit.Count, 1
+            if status in ("failed", "unknown"):
+                yield Signal.FAILED, MetricUnit.Count, 1
+        case Refused(answer=AlreadyDone()):
+            yield Signal.DUPLICATE, MetricUnit.Count, 1
+        case Refused(answer=Busy()):
+            yield Signal.DUPLICATE, MetricUnit.Count, 1
+            yield Signal.CONTENTION, MetricUnit.Count, 1
+        case Refused(answer=Overlap()):
+            yield Signal.CONTENTION, MetricUnit.Count, 1
+        case Refused(answer=Exhausted()):
+            yield Signal.FAILED, MetricUnit.Count, 1
+        case Refused():
+            yield Signal.REFUSED, MetricUnit.Count, 1
+        case Unrecorded(fenced=True):
+            yield Signal.FENCED, MetricUnit.Count, 1
+        case Unrecorded():
+            yield Signal.UNRECORDED, MetricUnit.Count, 1

@@ -1,0 +1,71 @@
+"""What becomes of a run after an attempt: pure functions that return a decision and its reason."""
+
+import random
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from handlers.declaration.job import Job
+
+AttemptOutcome = Literal["succeeded", "failed", "timed_out", "interrupted", "lost"]
+
+# A task that is stopped, or loses its database, is not the job's fault and uses up no attempt, but not for ever.
+INFRASTRUCTURE_BUDGET = 5
+
+# Longer waits than this are left to the ledger: nobody should pay a container for sleeping.
+LONGEST_WAIT_IN_PROCESS = timedelta(seconds=60)
+
+
+class Fatal(Exception):
+    """Raised by a job to say that another attempt would fail too: the run fails at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The run's next status; when that is pending, the wait before it may start again."""
+
+    status: Literal["succeeded", "failed", "pending", "unknown"]
+    because: str
+    wait: timedelta = timedelta()
+
+
+def after(
+    outcome: AttemptOutcome, job: Job, *, attempt: int, infra_failures: int, fatal: bool, jitter: float
+) -> Decision:
+    """What follows when attempt number `attempt` ends like this.
+
+    infra_failures: earlier attempts that ended through no fault of the job. jitter: 0 to 1, the part of the longest
+    wait to take.
+    """
+    if outcome == "succeeded":
+        return Decision("succeeded", "the job returned")
+    if outcome == "lost" or outcome == "interrupted":
+        if outcome == "lost" and job.on_lost == "hold":
+            return Decision("unknown", "its lease was lost and on_lost is hold")
+        if infra_failures >= INFRASTRUCTURE_BUDGET:
+            return Decision("failed", f"{outcome} {infra_failures + 1} times, which is once too often")
+        return Decision("pending", f"{outcome}, which uses up no attempt")
+    if outcome == "timed_out" and job.on_lost == "hold":
+        return Decision("unknown", f"it passed its longest_run of {job.longest_run} and on_lost is hold")
+    if fatal:
+        return Decision("failed", "the job raised Fatal")
+    used = attempt - infra_failures
+    if used >= job.retry.attempts:
+        return Decision("failed", f"attempt {used} of {job.retry.attempts} {outcome}")
+    wait = job.retry.longest_wait(used) * jitter
+    return Decision("pending", f"attempt {used} of {job.retry.attempts} {outcome}", wait)
+
+
+def full_jitter() -> float:
+    """A random part of the longest wait, so that runs that failed together do not come back together."""
+    return random.random()  # noqa: S311  # spreads load, guards no secret
+
+
+def fits_in_process(wait: timedelta, took: timedelta, left: timedelta | None) -> bool:
+    """Whether this process should wait and try again itself.
+
+    took: how long the failed attempt went on. left: time until this process must end, None when it has no end.
+    """
+    if wait > LONGEST_WAIT_IN_PROCESS:
+        return False
+    return left is None or wait + took <= left

@@ -1,0 +1,33 @@
+"""A request to stop, safe to make from a signal handler."""
+
+import os
+import select
+
+
+class Stop:
+    """Set once, by SIGTERM or SIGINT; anyone may look at it or wait for it.
+
+    A pipe and not threading.Event: a signal handler that sets an Event may find its lock held by the very code that
+    it has interrupted.
+    """
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._reader, self._writer = os.pipe()
+
+    def request(self) -> None:
+        """Ask for the stop."""
+        self._asked = True
+        os.write(self._writer, b"s")
+
+    def is_set(self) -> bool:
+        """Whether a stop was asked for."""
+        return self._asked
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for at most that long; whether a stop was asked for."""
+        return bool(select.select([self._reader], [], [], max(0.0, seconds))[0])
+
+    def fileno(self) -> int:
+        """Becomes readable, and stays so, when a stop is asked for."""
+        return self._reader

@@ -1,0 +1,40 @@
+"""The crontab: every job of the platform, on one page."""
+
+from handlers.declaration.catalogue import declare
+from handlers.declaration.cron import cron, every
+from handlers.declaration.duration import hours, minutes, seconds
+from handlers.declaration.job import Job
+from handlers.declaration.policy import CatchUp, Retry
+
+SCHEDULE = declare(
+    Job(
+        "billing-run",
+        description="Invoices every restaurant for the day before.",
+        target="handlers.jobs.billing_run:run",
+        schedule=cron("0 2 * * ? *", zone="Asia/Riyadh"),
+        longest_run=minutes(45),
+        memory=1024,
+        start_within=minutes(10),
+        catch_up=CatchUp("all", window=hours(6)),
+        retry=Retry(attempts=5, base=seconds(1), cap=minutes(5)),
+    ),
+    Job(
+        "report-aggregation",
+        description="Writes the daily report of every restaurant.",
+        target="handlers.jobs.report_aggregation:run",
+        schedule=cron("30 3 * * ? *"),
+        longest_run=minutes(30),
+        memory=2048,
+        catch_up=CatchUp("latest", window=hours(12)),
+    ),
+    Job(
+        "session-cleanup",
+        description="Deletes sessions that ended more than a week ago, in small batches.",
+        target="handlers.jobs.session_cleanup:run",
+        schedule=every(minutes=15),
+        longest_run=minutes(5),
+        memory=256,
+        start_within=minutes(5),
+        catch_up=CatchUp("skip"),
+    ),
+)
