@@ -1,0 +1,1 @@
+"""AWS on one machine: ministack, with what it lacks added, running Lambdas and tasks as local processes."""

@@ -1,0 +1,24 @@
+"""Advisory locks on files (flock): the kernel frees one when its holders are dead, however they died."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold the file at `path`, made if missing, alone; waits for it. Raises OSError."""
+    with open(path, "ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def try_exclusive(file: IO[bytes]) -> bool:
+    """Lock the open file alone if nobody else holds it. A shared lock held before on `file` is given up either way."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

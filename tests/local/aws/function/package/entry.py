@@ -1,0 +1,54 @@
+"""A function that tells the listening test what it got, then does as the event says."""
+
+import json
+import os
+import signal
+import socket
+import sys
+from typing import Any
+
+
+class Interrupted(Exception):
+    """The timer rang."""
+
+
+def handler(event: dict[str, Any], context: Any) -> object:
+    sys.stdout.write(f"printed by {os.environ['NAME']}\n")
+    tell(
+        {
+            "from": os.environ["NAME"],
+            "event": event,
+            "pid": os.getpid(),
+            "remaining": context.get_remaining_time_in_millis(),
+            "environment": dict(os.environ),
+            "executable": sys.executable,
+        }
+    )
+    match event.get("do"):
+        case "fail":
+            raise ValueError("as asked")
+        case "hang":
+            signal.pause()
+        case "deadline":
+            return deadline()
+        case "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+    return {"answer": event.get("time")}
+
+
+def deadline() -> object:
+    def interrupt(number: int, frame: object) -> None:
+        raise Interrupted
+
+    signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        signal.pause()
+    except Interrupted:
+        return {"interrupted": True}
+    return {"interrupted": False}
+
+
+def tell(what: object) -> None:
+    with socket.create_connection(("127.0.0.1", int(os.environ["TEST_PORT"]))) as test:
+        test.sendall(json.dumps(what).encode())
