@@ -22,3 +22,19 @@ def try_exclusive(file: IO[bytes]) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+class Taken(Exception):
+    """Somebody else holds the lock; the message names the file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} is locked: it runs already, in another terminal; stop that first")
+
+
+@contextmanager
+def only_one(path: Path) -> Iterator[None]:
+    """Hold the file at `path`, made if missing, alone. Raises Taken at once when somebody else does, and OSError."""
+    with open(path, "ab") as file:
+        if not try_exclusive(file):
+            raise Taken(path)
+        yield

@@ -1,37 +1,131 @@
 """`make run`: the whole platform on this machine, started in order and stopped in reverse.
 
 PostgreSQL from a wheel, a restaurant platform's data, the synthesised stacks deployed into a local AWS; then the
-schedules ring by themselves. Data and database stay in .data between runs.
+schedules ring by themselves. Database and data stay in .data between runs.
 """
 
 import argparse
 import signal
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import FrameType
+from zoneinfo import ZoneInfo
 
 import psycopg
 
 from handlers.guard.errors import one_line
 from handlers.schedule import SCHEDULE
 from infra.bundle import ROOT
-from infra.environments import ENVIRONMENTS
+from infra.environments import ENVIRONMENTS, choose
 from ops.local.aws.deploy import deploy
 from ops.local.aws.errors import LocalAwsError
 from ops.local.aws.server import LocalAws
 from ops.local.aws.settings import Settings
 from ops.local.file_lock import Taken, only_one
-from ops.local.platform.load import LoadFailed, OtherDataset, load
+from ops.local.platform.load import OtherDataset, load
+from ops.local.platform.workers import LoadFailed
 from ops.local.postgres import LocalPostgresError, server
 from ops.local.progress import Step, step
-from ops.local.settled import Verdict, judge, standings
+from ops.local.settled import standings
 from ops.local.synth import SynthFailed, synthesised
-from ops.local.watch import watch
+from ops.local.watch import Stuck, watch, watch_until_settled
 from ops.migrate_task import MigrationFailed, MigrationTask, run_migrations
 
 FOLDER = ROOT / ".data"
-ENVIRONMENT = next(environment for environment in ENVIRONMENTS if environment.name == "dev")
+ENVIRONMENT = choose(ENVIRONMENTS, "dev")[0]
+# Where the platform keeps its books: its last whole day is the newest that a job can ask for.
+BOOKS = ZoneInfo("Asia/Riyadh")
+
+EXPECTED = (
+    LoadFailed,
+    LocalAwsError,
+    LocalPostgresError,
+    MigrationFailed,
+    OSError,
+    OtherDataset,
+    Stuck,
+    SynthFailed,
+    Taken,
+    psycopg.Error,
+)
+
+
+def main() -> int:
+    """Run until Ctrl-C, or until every job has succeeded with `--until settled`; 1 and one line on stderr if not."""
+    parser = argparse.ArgumentParser(prog="make run", description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--until", choices=["settled"], help="end once every job has one succeeded run")
+    until = parser.parse_args().until
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
+    try:
+        FOLDER.mkdir(exist_ok=True)
+        with only_one(FOLDER / "run.lock"), ExitStack() as running:
+            _up_and_watch(running, until_settled=until == "settled")
+    except KeyboardInterrupt:
+        print("\nstopped; everything that was started has ended, the data is kept in .data")
+        return 130 if until else 0
+    except EXPECTED as error:
+        print(f"make run: {one_line(error)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    # Once is enough: a second Ctrl-C must not cut the stopping short.
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _up_and_watch(running: ExitStack, *, until_settled: bool) -> None:
+    began = time.monotonic()
+    print(f"Shiftlock on this machine, as {ENVIRONMENT.name}")
+    with step("PostgreSQL"):
+        url = running.enter_context(server(FOLDER / "postgres"))
+    with step("restaurant data") as current:
+        _load_data(url, current)
+    with step("synthesis") as current:
+        assembly = FOLDER / "cdk.out"
+        current.done("" if synthesised(ENVIRONMENT.name, assembly) else "unchanged")
+    with step("local AWS"):
+        injected = {"SHIFTLOCK_DATABASE_URL": url}
+        aws = running.enter_context(LocalAws(Settings(FOLDER / "aws", injected=injected)))
+    with step("deploy of network and data"):
+        deploy(aws, assembly, [ENVIRONMENT.data_stack])
+    with step("migrations, as a task"):
+        outputs = deploy(aws, assembly, [ENVIRONMENT.migrate_stack])[ENVIRONMENT.migrate_stack]
+        run_migrations(aws.client("ecs"), MigrationTask.from_outputs(outputs), between_looks=0.1)
+    with step("deploy of the jobs"):
+        deploy(aws, assembly, [ENVIRONMENT.jobs_stack])
+    (FOLDER / "database-url").write_text(url + "\n")
+    ledger = running.enter_context(psycopg.connect(url, autocommit=True))
+    _fire_what_never_ran(aws, ledger)
+    print(f"up after {time.monotonic() - began:.1f} s; logs are in {FOLDER / 'aws' / 'logs'}")
+    if until_settled:
+        watch_until_settled(ledger)
+    else:
+        watch(ledger)
+
+
+def _load_data(url: str, current: Step) -> None:
+    last_day = datetime.now(BOOKS).date() - timedelta(days=1)
+    loaded = load(url, last_day, on_progress=lambda name, done, total: current.say(f"{name} {done} of {total}"))
+    current.done(f"{len(loaded.days)} days added" if loaded.days else "complete")
+
+
+def _fire_what_never_ran(aws: LocalAws, ledger: psycopg.Connection) -> None:
+    """Ring the latest tick of each job that has never succeeded, through its real rule or schedule."""
+    done = {standing.job for standing in standings(ledger) if standing.succeeded}
+    now = datetime.now(UTC)
+    for job in SCHEDULE:
+        tick = job.schedule.previous(now)
+        if job.name not in done and tick is not None:
+            with step(f"ring {job.name}") as current:
+                started = aws.fire(f"{ENVIRONMENT.prefix}-{job.name}", at=tick)
+                current.done(f"{tick:%Y-%m-%d %H:%M} UTC -> {started[0].split(':')[2]}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

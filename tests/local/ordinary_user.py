@@ -23,6 +23,7 @@ class Python:
     program: Path = Path(sys.executable)
     environment: dict[str, str] = field(default_factory=dict)
     user: int | None = None
+    group: int | None = None
 
 
 def python_without_rights(folder: Path) -> Python:
@@ -49,4 +50,5 @@ def python_without_rights(folder: Path) -> Python:
         ROOT / "ops" / "local", packages / "ops" / "local", ignore=shutil.ignore_patterns("aws", "platform")
     )
     environment = {"PYTHONHOME": str(folder), "PYTHONPATH": str(packages), "LD_LIBRARY_PATH": str(folder / "lib")}
-    return Python(Path(program), environment, pwd.getpwnam("nobody").pw_uid)
+    nobody = pwd.getpwnam("nobody")
+    return Python(Path(program), environment, nobody.pw_uid, nobody.pw_gid)

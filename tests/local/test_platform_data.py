@@ -13,8 +13,9 @@ from multiprocessing import active_children
 import psycopg
 import pytest
 
+from ops.local.platform.begin import OtherDataset
 from ops.local.platform.days import make_day
-from ops.local.platform.load import SEED, Loaded, OnProgress, OtherDataset, load
+from ops.local.platform.load import SEED, Loaded, OnProgress, load
 from ops.local.platform.restaurants import Dataset, make_restaurants
 from ops.local.platform.workers import LoadFailed
 

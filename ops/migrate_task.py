@@ -1,0 +1,77 @@
+"""Run the migrations of a deployed environment as a task in its own network, and look at how it ended."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SECONDS_TO_FINISH = 900.0
+SECONDS_BETWEEN_LOOKS = 1.0
+
+
+class MigrationFailed(Exception):
+    """The migrations did not run to their end; the message says what ECS says of it, and where the log is."""
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationTask:
+    """What RunTask needs to know, as the migrate stack gives it out."""
+
+    cluster: str
+    family: str
+    subnets: tuple[str, ...]
+    security_group: str
+    public_ip: str
+    log_group: str
+
+    @classmethod
+    def from_outputs(cls, outputs: Mapping[str, str]) -> "MigrationTask":
+        """From the outputs of a deployed migrate stack."""
+        return cls(
+            cluster=outputs["Cluster"],
+            family=outputs["Family"],
+            subnets=tuple(outputs["Subnets"].split(",")),
+            security_group=outputs["SecurityGroup"],
+            public_ip=outputs["PublicIp"],
+            log_group=outputs["LogGroup"],
+        )
+
+
+def run_migrations(ecs: Any, task: MigrationTask, *, between_looks: float = SECONDS_BETWEEN_LOOKS) -> None:
+    """Start the task with the boto3 client `ecs` and wait for its end. Raises MigrationFailed.
+
+    A task without an exit code never ran, which is a failure however it is worded.
+    """
+    answer = ecs.run_task(
+        cluster=task.cluster,
+        taskDefinition=task.family,
+        launchType="FARGATE",
+        networkConfiguration={
+            "awsvpcConfiguration": {
+                "subnets": list(task.subnets),
+                "securityGroups": [task.security_group],
+                "assignPublicIp": task.public_ip,
+            }
+        },
+    )
+    # A 200 answer may carry failures instead of tasks (Amazon ECS API reference, RunTask).
+    if not answer["tasks"]:
+        reasons = "; ".join(str(failure.get("reason", failure)) for failure in answer.get("failures", ()))
+        raise MigrationFailed(f"ECS did not start {task.family}: {reasons or 'no reason given'}; run it again")
+    arn = answer["tasks"][0]["taskArn"]
+    deadline = time.monotonic() + SECONDS_TO_FINISH
+    while time.monotonic() < deadline:
+        found = ecs.describe_tasks(cluster=task.cluster, tasks=[arn])["tasks"]
+        if found and found[0]["lastStatus"] == "STOPPED":
+            _look_at(found[0], task)
+            return
+        time.sleep(between_looks)
+    raise MigrationFailed(f"{task.family} still runs after {SECONDS_TO_FINISH:.0f} s; see log group {task.log_group}")
+
+
+def _look_at(stopped: Mapping[str, Any], task: MigrationTask) -> None:
+    code = stopped["containers"][0].get("exitCode")
+    if code != 0:
+        ended = "never ran" if code is None else f"exited with {code}"
+        reason = stopped.get("stoppedReason", "no reason given")
+        raise MigrationFailed(f"{task.family} {ended} ({reason}); see log group {task.log_group}")
