@@ -50,7 +50,10 @@ class Cron:
         if wrong or self.next(OLDEST_TABLE - timedelta(minutes=1)) is not None:
             return wrong
         last = self.previous(END)
-        why = "it has no date that exists" if last is None else f"its last tick was {last:%Y-%m-%dT%H:%MZ}"
+        if last is not None:
+            why = f"its last tick was {last:%Y-%m-%dT%H:%MZ}"
+        else:
+            why = "it has no date that exists" if self.zone is None else f"it has no time that exists in {self.zone}"
         return (f"{self.expression!r}: never fires, since {why}",)
 
     def next(self, after: datetime) -> datetime | None:

@@ -68,10 +68,8 @@ class Field:
         if match["start"] == "*":
             return range(self.low, self.high + 1, step)
         start = self.number(match["start"])
-        if match["end"]:
-            end = self.number(match["end"])
-        else:
-            end = self.high if match["slash"] else start
+        open_end = self.high if match["slash"] else start
+        end = self.number(match["end"]) if match["end"] else open_end
         if start <= end:
             return range(start, end + 1, step)
         if not self.wraps:

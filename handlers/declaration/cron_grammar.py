@@ -12,7 +12,7 @@ FIELDS = "minute hour day-of-month month day-of-week year"
 OTHER_FORMS = re.compile(r"\s*(?P<form>rate|at|every)\s*\(.*", re.DOTALL | re.IGNORECASE)
 EVERY = "minutes that divide an hour (1 2 3 4 5 6 10 12 15 20 30 60) or hours that divide a day (1 2 3 4 6 8 12 24)"
 FORMS = {
-    "rate": "allowed is cron; a rate counts from the moment of deployment, so use every(minutes=...) or every(hours=...)",
+    "rate": "allowed is cron; a rate counts from its deployment, so use every(minutes=...) or every(hours=...)",
     "at": "allowed is cron, which may name one year, such as 0 2 15 1 ? 2027",
     "every": f"allowed is {EVERY}",
 }

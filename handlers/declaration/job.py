@@ -56,7 +56,7 @@ class Job:
     def complaints(self) -> Iterator[str]:
         """Yield `field value: what is allowed` for everything wrong with this job alone."""
         if not NAME.fullmatch(self.name) or len(self.name) > LONGEST_NAME:
-            yield f"name {self.name!r}: allowed is kebab-case such as nightly-billing, at most {LONGEST_NAME} characters"
+            yield f"name {self.name!r}: allowed is kebab-case like nightly-billing, at most {LONGEST_NAME} characters"
         yield from target_complaints(self.target)
         yield from (f"schedule {text}" for text in self.schedule.complaints())
         if not seconds(1) <= self.longest_run <= LONGEST_RUN:

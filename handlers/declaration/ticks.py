@@ -26,13 +26,17 @@ class Ticks:
 
     def next(self, after: datetime) -> datetime | None:
         """The first tick strictly after an instant."""
-        again = self._next_repeat(after) if self.calendar.every_hour else None
-        return min(filter(None, (self._next_first(after), again)), default=None)
+        first = self._next_first(after)
+        if not self.calendar.every_hour:
+            return first
+        return min(filter(None, (first, self._next_repeat(after))), default=None)
 
     def previous(self, at: datetime) -> datetime | None:
         """The last tick at or before an instant."""
-        again = self._previous_repeat(at) if self.calendar.every_hour else None
-        return max(filter(None, (self._previous_first(at), again)), default=None)
+        first = self._previous_first(at)
+        if first is None or not self.calendar.every_hour:
+            return first
+        return max(first, self._previous_repeat(first, at) or first)
 
     def skipped(self, start: datetime, end: datetime) -> Iterator[datetime]:
         """Yield the wall times without an instant that would have been due, but for the change, from `start` to `end`.
@@ -83,11 +87,14 @@ class Ticks:
             wall = self.calendar.at_or_before(wall - MINUTE)
         return None
 
-    def _previous_repeat(self, at: datetime) -> datetime | None:
-        old, new = self.clock.offset(at - DAY), self.clock.offset(at + DAY)
-        wall = self.calendar.at_or_before(_floor(_shifted(at, new))) if new < old else None
-        instant = self.clock.second(wall) if wall is not None else None
-        return instant if instant is not None and instant <= at else None
+    def _previous_repeat(self, first: datetime, at: datetime) -> datetime | None:
+        """The latest second showing up to `at`: it can only repeat the hour of `first`, the latest first showing."""
+        wall: datetime | None = self.clock.wall(first)
+        while wall is not None and (instant := self.clock.second(wall)) is not None:
+            if instant <= at:
+                return instant
+            wall = self.calendar.at_or_before(wall - MINUTE)
+        return None
 
 
 def _shifted(instant: datetime, offset: timedelta) -> datetime:

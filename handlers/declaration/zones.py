@@ -52,7 +52,7 @@ def zone_complaints(zone: str | None) -> Iterator[str]:
     """Yield why `zone` is no IANA zone, with the nearest that is; nothing for None."""
     if zone is None or _exists(zone):
         return
-    known = {name.casefold(): name for name in available_timezones()}
+    known = {name.casefold(): name for name in sorted(available_timezones())}
     nearest = get_close_matches(zone.casefold(), known, n=1)
     if not known:
         yield f"zone {zone!r}: this machine has no time zone data; install the Python package tzdata"

@@ -26,11 +26,13 @@ EMPTY_BODY = sha256(b"").hexdigest()
 
 
 class NoCredentials(RuntimeError):
-    """Neither the environment nor the task gives AWS credentials."""
+    """Neither the environment nor the task gives AWS credentials; `reason` is what the task's agent said instead."""
 
-    def __init__(self) -> None:
+    def __init__(self, reason: str = "") -> None:
+        self.reason = reason
+        said = f" ({reason})" if reason else ""
         super().__init__(
-            "no AWS credentials to sign the database token with: "
+            f"no AWS credentials to sign the database token with{said}: "
             "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the task a role"
         )
 
@@ -53,8 +55,11 @@ def credentials(environ: Mapping[str, str] = os.environ) -> Credentials:
     path = environ.get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
     if path is None:
         raise NoCredentials
-    with urlopen(TASK_CREDENTIALS + path, timeout=5) as answer:  # noqa: S310  # the scheme is in the constant
-        given = json.load(answer)
+    try:
+        with urlopen(TASK_CREDENTIALS + path, timeout=5) as answer:  # noqa: S310  # the scheme is in the constant
+            given = json.load(answer)
+    except OSError as error:
+        raise NoCredentials(f"{TASK_CREDENTIALS}{path}: {error}") from error
     return Credentials(given["AccessKeyId"], given["SecretAccessKey"], given["Token"])
 
 

@@ -42,15 +42,23 @@ def parse_delivery(trigger: object, time: object) -> Delivery:
         raise MalformedDelivery(f"trigger is {trigger!r}: allowed is {', '.join(TRIGGERS)}")
     if time is None and trigger == "manual":
         return Delivery("manual", None)
-    try:
-        at = datetime.fromisoformat(time) if isinstance(time, str) else None
-    except ValueError:
-        at = None
-    if at is None or at.tzinfo is None:
+    at = _instant(time)
+    if at is None:
         raise MalformedDelivery(
             f"time is {time!r}: allowed is an ISO 8601 time with zone, such as 2026-11-29T02:00:00Z"
         )
-    return Delivery(trigger, at.astimezone(UTC))
+    return Delivery(trigger, at)
+
+
+def _instant(time: object) -> datetime | None:
+    """The time in UTC; None when it is no time, has no zone or lies beyond the calendar."""
+    try:
+        at = datetime.fromisoformat(time) if isinstance(time, str) else None
+        if at is None or at.tzinfo is None:
+            return None
+        return at.astimezone(UTC) if at.year < datetime.max.year else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def identify(job: Job, delivery: Delivery) -> Identity:

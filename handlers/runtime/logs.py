@@ -10,7 +10,8 @@ from handlers.runtime.report import describe
 
 def open_log() -> Logger:
     """The process's logger; its level comes from POWERTOOLS_LOG_LEVEL, INFO without it."""
-    return Logger(service=SERVICE_NAME)
+    # Where in the code a line comes from is noise here: each message is written in one place.
+    return Logger(service=SERVICE_NAME, location=None)
 
 
 class LogObserver:

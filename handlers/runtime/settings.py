@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
 PREFIX = "SHIFTLOCK_"
 
 
@@ -51,7 +54,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     url = environ.get(PREFIX + "DATABASE_URL")
     database: DatabaseUrl | IamDatabase
     if url:
-        database = DatabaseUrl(url)
+        database = DatabaseUrl(reader.url(url))
     else:
         database = IamDatabase(
             host=reader.text("DATABASE_HOST"),
@@ -81,6 +84,17 @@ class _Reader:
             return int(given)
         self.complaints.append(f"{PREFIX}{name} is {given!r}: allowed is a whole number from {least} to {most}")
         return default
+
+    def url(self, given: str) -> str:
+        try:
+            conninfo_to_dict(given)
+        except psycopg.ProgrammingError:
+            # Neither the URL nor libpq's own message is shown: both may hold the password.
+            self.complaints.append(
+                f"{PREFIX}DATABASE_URL is no libpq connection string: allowed is such as "
+                "postgresql://user@host:5432/name, with special characters as %XX"
+            )
+        return given
 
     def missing(self, variable: str) -> str:
         hint = f" (or {PREFIX}DATABASE_URL instead of all DATABASE settings)" if "DATABASE_HOST" in variable else ""

@@ -51,9 +51,19 @@ def run(arguments: list[str], environ: Mapping[str, str]) -> Report:
         observers=(MetricsObserver(settings.environment), LogObserver(log)),
         log=log,
         stop=stop_on_signal(),
-        compute=environ.get("SHIFTLOCK_COMPUTE", "process"),
+        compute=compute_of(environ),
     )
     return runner.run(job, delivery)
+
+
+def compute_of(environ: Mapping[str, str]) -> str:
+    """`fargate:TASK` in a task, `process:PID` elsewhere.
+
+    The address that ECS gives each container ends in the task's id and the container's ("Amazon ECS task metadata
+    endpoint version 4").
+    """
+    address = environ.get("ECS_CONTAINER_METADATA_URI_V4")
+    return f"process:{os.getpid()}" if not address else f"fargate:{address.rpartition('/')[2].partition('-')[0]}"
 
 
 def stop_on_signal() -> Stop:

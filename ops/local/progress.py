@@ -5,24 +5,20 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+CLEAR_LINE = "\r\x1b[K"
+
 
 class Step:
-    """One step under way; `say` shows how far it is, on a terminal only."""
+    """One step under way. note: what came of it, for the step's last line."""
 
     def __init__(self, title: str) -> None:
+        self.note = ""
         self._title = title
-        self._on_terminal = sys.stdout.isatty()
-        self._note = ""
 
     def say(self, how_far: str) -> None:
-        """Show how far the step is."""
-        if self._on_terminal:
-            sys.stdout.write(f"\r\x1b[K  {self._title} {how_far}")
-            sys.stdout.flush()
-
-    def done(self, note: str) -> None:
-        """Remember what came of it, for the step's last line."""
-        self._note = note
+        """Show how far the step is; on a terminal only, where the next word takes its place."""
+        if sys.stdout.isatty():
+            print(f"{CLEAR_LINE}  {self._title} {how_far}", end="", flush=True)
 
 
 @contextmanager
@@ -32,8 +28,5 @@ def step(title: str) -> Iterator[Step]:
     current = Step(title)
     current.say("...")
     yield current
-    current.say("")
-    end = f"  {title:<28} {time.monotonic() - began:6.1f} s"
-    sys.stdout.write(("\r\x1b[K" if sys.stdout.isatty() else "") + end + (f"   {current._note}" if current._note else ""))
-    sys.stdout.write("\n")
-    sys.stdout.flush()
+    clear = CLEAR_LINE if sys.stdout.isatty() else ""
+    print(f"{clear}  {title:<28} {time.monotonic() - began:6.1f} s   {current.note}".rstrip(), flush=True)

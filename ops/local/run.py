@@ -24,7 +24,8 @@ from ops.local.aws.errors import LocalAwsError
 from ops.local.aws.server import LocalAws
 from ops.local.aws.settings import Settings
 from ops.local.file_lock import Taken, only_one
-from ops.local.platform.load import OtherDataset, load
+from ops.local.platform.begin import OtherDataset
+from ops.local.platform.load import load
 from ops.local.platform.workers import LoadFailed
 from ops.local.postgres import LocalPostgresError, server
 from ops.local.progress import Step, step
@@ -88,7 +89,7 @@ def _up_and_watch(running: ExitStack, *, until_settled: bool) -> None:
         _load_data(url, current)
     with step("synthesis") as current:
         assembly = FOLDER / "cdk.out"
-        current.done("" if synthesised(ENVIRONMENT.name, assembly) else "unchanged")
+        current.note = "" if synthesised(ENVIRONMENT.name, assembly) else "unchanged"
     with step("local AWS"):
         injected = {"SHIFTLOCK_DATABASE_URL": url}
         aws = running.enter_context(LocalAws(Settings(FOLDER / "aws", injected=injected)))
@@ -112,7 +113,7 @@ def _up_and_watch(running: ExitStack, *, until_settled: bool) -> None:
 def _load_data(url: str, current: Step) -> None:
     last_day = datetime.now(BOOKS).date() - timedelta(days=1)
     loaded = load(url, last_day, on_progress=lambda name, done, total: current.say(f"{name} {done} of {total}"))
-    current.done(f"{len(loaded.days)} days added" if loaded.days else "complete")
+    current.note = f"{len(loaded.days)} days added" if loaded.days else "complete"
 
 
 def _fire_what_never_ran(aws: LocalAws, ledger: psycopg.Connection) -> None:
@@ -124,7 +125,7 @@ def _fire_what_never_ran(aws: LocalAws, ledger: psycopg.Connection) -> None:
         if job.name not in done and tick is not None:
             with step(f"ring {job.name}") as current:
                 started = aws.fire(f"{ENVIRONMENT.prefix}-{job.name}", at=tick)
-                current.done(f"{tick:%Y-%m-%d %H:%M} UTC -> {started[0].split(':')[2]}")
+                current.note = f"{tick:%Y-%m-%d %H:%M} UTC -> {started[0].split(':')[2]}"
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import LiteralString
 from urllib.parse import parse_qs, urlsplit
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 import psycopg
 
 from tests.local.ordinary_user import Python

@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 import psycopg
 import pytest
 

@@ -1,0 +1,136 @@
+"""What the ledger shows while everything runs: a live table on a terminal, a line per change elsewhere."""
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import psycopg
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from handlers.schedule import SCHEDULE
+from ops.local.settled import judge, standings
+
+SECONDS_BETWEEN_LOOKS = 0.5
+# Jobs that have not succeeded by then (seconds) will hardly do so by themselves.
+SECONDS_TO_SETTLE = 600.0
+
+RECENT = """
+select run.id, run.job_name, run.run_key, run.status, run.attempt, attempt.compute, attempt.started_at,
+       extract(epoch from coalesce(attempt.ended_at, clock_timestamp()) - attempt.started_at)::float8 as seconds,
+       coalesce(run.skip_reason, run.error_msg) as reason, run.progress
+from shiftlock.job_runs run
+left join shiftlock.job_attempts attempt on attempt.run_id = run.id and attempt.attempt = run.attempt
+where run.attempt > 0 or run.status <> 'pending'
+order by coalesce(run.last_run, run.created_at) desc
+limit 12
+"""
+
+STYLES = {"succeeded": "green", "running": "cyan", "failed": "red", "unknown": "red", "skipped": "yellow"}
+
+
+class Stuck(Exception):
+    """Not every job will succeed; the message says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run as the table shows it; seconds are those of its newest attempt."""
+
+    id: int
+    job: str
+    run_key: str
+    status: str
+    attempt: int
+    compute: str | None
+    started: datetime | None
+    seconds: float | None
+    reason: str | None
+    progress: dict[str, int | None] | None
+
+
+def watch(ledger: psycopg.Connection) -> None:
+    """Show the newest runs and the coming ticks until the process is told to end."""
+    for _ in _shown(ledger):
+        pass
+
+
+def watch_until_settled(ledger: psycopg.Connection) -> None:
+    """Show the same until every job has succeeded once. Raises Stuck when one has failed or takes too long."""
+    jobs = [job.name for job in SCHEDULE]
+    deadline = time.monotonic() + SECONDS_TO_SETTLE
+    because = "nothing was seen"
+    for _ in _shown(ledger):
+        verdict = judge(jobs, standings(ledger))
+        because = verdict.because
+        if verdict.state == "settled":
+            break
+        if verdict.state == "stuck":
+            raise Stuck(f"{because}; see `jobs runs`")
+        if time.monotonic() > deadline:
+            raise Stuck(f"{because} after {SECONDS_TO_SETTLE:.0f} s; see `jobs runs` and the logs")
+    print(f"settled: {because}")
+
+
+def _shown(ledger: psycopg.Connection) -> Iterator[None]:
+    """Show what there is, then give the caller a turn, again and again."""
+    console = Console()
+    if console.is_terminal:
+        with Live(console=console, auto_refresh=False) as live:
+            while True:
+                live.update(_table(_recent(ledger)), refresh=True)
+                yield
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+    said: set[tuple[int, str, int]] = set()
+    while True:
+        for row in reversed(_recent(ledger)):
+            if (now := (row.id, row.status, row.attempt)) not in said:
+                said.add(now)
+                sys.stdout.write(_line(row) + "\n")
+        sys.stdout.flush()
+        yield
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def _recent(ledger: psycopg.Connection) -> list[Row]:
+    return [Row(*row) for row in ledger.execute(RECENT)]
+
+
+def _line(row: Row) -> str:
+    took = "" if row.seconds is None else f" {row.seconds:.1f} s"
+    end = f"{row.status}, attempt {row.attempt}{took}  {row.reason or ''}"
+    return f"  run {row.id}  {row.job} {row.run_key}  {end}".rstrip()
+
+
+def _table(rows: list[Row]) -> Table:
+    now = datetime.now(UTC)
+    table = Table(
+        title=f"runs at {now:%H:%M:%S} UTC", caption=_coming(now), title_justify="left", caption_justify="left"
+    )
+    for name in ("run", "job", "tick (UTC)", "status", "attempt", "on", "took", ""):
+        table.add_column(name, no_wrap=name != "", justify="right" if name in ("run", "attempt", "took") else "left")
+    for row in rows:
+        table.add_row(
+            str(row.id),
+            row.job,
+            row.run_key.removesuffix("Z").replace("T", " "),
+            f"[{STYLES.get(row.status, 'default')}]{row.status}",
+            str(row.attempt),
+            (row.compute or "").partition(":")[0],
+            "" if row.seconds is None else f"{row.seconds:.1f} s",
+            row.reason or _done(row),
+        )
+    return table
+
+
+def _done(row: Row) -> str:
+    done, total = ((row.progress or {}).get(name) for name in ("done", "total"))
+    return f"{done} of {total}" if row.status == "running" and total else ""
+
+
+def _coming(now: datetime) -> str:
+    ticks = sorted((tick, job.name) for job in SCHEDULE if (tick := job.schedule.next(now)) is not None)
+    return "next: " + ", ".join(f"{name} {tick:%H:%M}" for tick, name in ticks) + " UTC.  Ctrl-C stops everything."

@@ -1,0 +1,52 @@
+"""Databases for all tests. Each test process has servers of its own, started when a test first asks for one."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+
+import psycopg
+import pytest
+
+from tests.databases import Server, Template, found_servers, migrated_template
+
+SERVERS = found_servers()
+
+
+def pytest_report_header() -> str:
+    """Say which servers the tests run against."""
+    return f"PostgreSQL: {', '.join(map(str, SERVERS))}"
+
+
+@pytest.fixture(scope="session")
+def template_on() -> Iterator[Callable[[Server], Template]]:
+    """The migrated template of a server, made once."""
+    with ExitStack() as stack:
+        yield cache(lambda server: stack.enter_context(migrated_template(server)))
+
+
+@pytest.fixture
+def database_url(template_on: Callable[[Server], Template]) -> Iterator[str]:
+    """The libpq URL of a migrated database that is this test's own."""
+    with template_on(SERVERS[0]).clone() as url:
+        yield url
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[psycopg.Connection]:
+    """An autocommit connection to the database of `database_url`."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture(params=SERVERS, ids=lambda server: server.name)
+def every_server_url(request: pytest.FixtureRequest, template_on: Callable[[Server], Template]) -> Iterator[str]:
+    """Like `database_url`, on every server in turn."""
+    with template_on(request.param).clone() as url:
+        yield url
+
+
+@pytest.fixture
+def every_database(every_server_url: str) -> Iterator[psycopg.Connection]:
+    """An autocommit connection to the database of `every_server_url`."""
+    with psycopg.connect(every_server_url, autocommit=True) as connection:
+        yield connection

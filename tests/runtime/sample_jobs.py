@@ -1,0 +1,97 @@
+"""Jobs that behave in the ways a runtime must cope with. They reach their test through the ledger's database."""
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+import psycopg
+
+from handlers.runtime.context import Context
+from handlers.runtime.retry import Fatal
+
+
+def succeed(context: Context) -> Mapping[str, object]:
+    return {"attempt": context.attempt}
+
+
+def fail(context: Context) -> None:
+    raise ValueError("the order has no price")
+
+
+def fail_for_good(context: Context) -> None:
+    raise Fatal("the tenant has gone")
+
+
+def fail_twice(context: Context) -> Mapping[str, object]:
+    if context.attempt < 3:
+        raise ConnectionError(f"attempt {context.attempt}")
+    return {"attempt": context.attempt}
+
+
+def return_no_json(context: Context) -> Mapping[str, object]:
+    return {"connection": object()}
+
+
+def exit_early(context: Context) -> None:
+    raise SystemExit(0)
+
+
+def sleep_in_python(context: Context) -> None:
+    time.sleep(60)
+
+
+def sleep_in_the_database(context: Context) -> None:
+    context.connection.execute("select pg_sleep(60)")
+
+
+def never_come_back(context: Context) -> None:
+    while True:
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            continue
+
+
+def wait_until_told_to_stop(context: Context) -> None:
+    context.connection.execute("notify begun")
+    while not context.stopping:
+        context.stop.wait(60)
+    context.stop_if_asked()
+
+
+def two_steps_and_a_failure_between(context: Context) -> Mapping[str, object]:
+    for name in ("first", "second"):
+        with context.step(name) as tx:
+            if tx is not None:
+                tx.execute("insert into effect (name, attempt) values (%s, %s)", (name, context.attempt))
+        if name == "first" and context.attempt == 1:
+            raise ConnectionError("cut between the steps")
+    return {}
+
+
+def a_thousand_items_cut_at_600(context: Context) -> Mapping[str, object]:
+    def work(tx: psycopg.Connection, item: int) -> None:
+        if item == 600 and context.attempt == 1:
+            raise ConnectionError("cut at item 600")
+        tx.execute("insert into effect (name, attempt) values (%s, %s)", (str(item), context.attempt))
+
+    return {"done": context.each(range(1000), work, key=str, batch=50)}
+
+
+def be_taken_over_within_a_step(context: Context) -> None:
+    with context.step("effect") as tx:
+        assert tx is not None
+        tx.execute("insert into effect (name, attempt) values ('effect', %s)", (context.attempt,))
+        with psycopg.connect(tx.info.dsn, autocommit=True) as successor:
+            successor.execute("update shiftlock.job_runs set fence = nextval('shiftlock.fence')")
+
+
+def kill_the_database_and_fail(context: Context) -> None:
+    row = context.connection.execute("select split_part(pg_read_file('postmaster.pid'), e'\\n', 1)::int").fetchone()
+    assert row is not None
+    os.kill(row[0], signal.SIGQUIT)
+    with suppress(psycopg.OperationalError):
+        context.connection.execute("select pg_sleep(60)")
+    raise ValueError("the order has no price")
