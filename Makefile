@@ -67,5 +67,5 @@ $(READY): $(UV) pyproject.toml uv.lock
 	@touch $@
 
 node_modules: $(READY) package-lock.json
-	@PATH="$$($(RUN)python -c 'from infra.node import bundled_bin; print(bundled_bin())'):$$PATH" npm ci --silent
+	@$(RUN)python -m infra.node npm ci --silent
 	@touch $@

@@ -1,34 +1,40 @@
 """Which ledger the command line talks to: the one the environment names, else that of a running `make run`."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from handlers.runtime.settings import PREFIX, Settings, read_settings
 from ops.refused import Refused
+
+if TYPE_CHECKING:
+    from handlers.runtime.settings import Settings
 
 PROJECT = Path(__file__).parents[1]
 # Written by `make run` once its PostgreSQL takes connections.
 LOCAL_URL = PROJECT / ".data" / "database-url"
 
-URL = PREFIX + "DATABASE_URL"
-DEFAULTS = {PREFIX + "ENVIRONMENT": "local"}
+URL = "SHIFTLOCK_DATABASE_URL"
+HOST = "SHIFTLOCK_DATABASE_HOST"
+ANY = "SHIFTLOCK_DATABASE_"
 
 
-def configured(environ: Mapping[str, str] = os.environ, local_url: Path = LOCAL_URL) -> Settings | None:
-    """The settings of the ledger, None when nothing names one. Raises InvalidSettings and Refused."""
+def configured(environ: Mapping[str, str] = os.environ) -> Settings | None:
+    """The settings of the ledger, None when nothing names one. Raises InvalidSettings."""
     if not _named(environ):
-        if not local_url.is_file():
+        if not LOCAL_URL.is_file():
             return None
-        environ = {**environ, URL: local_url.read_text().strip()}
-    settings = read_settings({**DEFAULTS, **environ})
-    if url := environ.get(URL):
-        _check(url, environ)
-    return settings
+        environ = {**environ, URL: LOCAL_URL.read_text().strip()}
+    # Only here: reading them loads the database driver.
+    from handlers.runtime.settings import read_settings
+
+    return read_settings({"SHIFTLOCK_ENVIRONMENT": "local", **environ})
 
 
 def needed(environ: Mapping[str, str] = os.environ) -> Settings:
-    """The same for a command that cannot do without. Raises Refused when nothing names a ledger."""
+    """The same for a command that cannot do without. Raises InvalidSettings, and Refused when nothing names one."""
     settings = configured(environ)
     if settings is None:
         raise Refused(f"no database is named: set {URL}, or start a local one with `make run`")
@@ -40,23 +46,9 @@ def remedy(environ: Mapping[str, str] = os.environ) -> str:
     if environ.get(URL):
         return f"check {URL}"
     if _named(environ):
-        return f"check {PREFIX}DATABASE_HOST, and that its network lets this machine in"
+        return f"check {HOST}, and that its network lets this machine in"
     return f"`make run` starts it, or set {URL} to another"
 
 
 def _named(environ: Mapping[str, str]) -> bool:
-    return any(name.startswith(PREFIX + "DATABASE_") and value for name, value in environ.items())
-
-
-def _check(url: str, environ: Mapping[str, str]) -> None:
-    # Here, so that a command that needs no database loads no driver.
-    from psycopg import ProgrammingError
-    from psycopg.conninfo import conninfo_to_dict
-
-    try:
-        conninfo_to_dict(url)
-    except ProgrammingError:
-        # libpq's own words may quote a password.
-        raise Refused(
-            f"{URL} is no connection string: allowed is such as postgresql://user@host:5432/database"
-        ) from None
+    return any(name.startswith(ANY) and value for name, value in environ.items())

@@ -11,7 +11,7 @@ HEADER = ("job", "schedule", "zone", "runs on", "why there", "longest run", "ret
 def schedule_table(catalogue: Catalogue) -> str:
     """One row per job, in the order of the table; lines end in a newline."""
     lines = [HEADER, ("---",) * len(HEADER), *(_cells(job) for job in catalogue)]
-    return "".join(f"| {' | '.join(cell.replace('|', r'\|') for cell in line)} |\n" for line in lines)
+    return "".join(f"| {' | '.join(map(_escaped, line))} |\n" for line in lines)
 
 
 def _cells(job: Job) -> tuple[str, ...]:
@@ -25,3 +25,7 @@ def _cells(job: Job) -> tuple[str, ...]:
         span(job.longest_run),
         retries(job.retry),
     )
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|")

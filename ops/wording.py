@@ -10,8 +10,10 @@ CPU_UNITS = 1024  # of Fargate, per vCPU
 
 
 def span(length: timedelta) -> str:
-    """At most two units, the second only where it counts: `0.4 s`, `12 s`, `3 min 20 s`, `45 min`, `2 d 3 h`."""
+    """At most two units, the second only where it counts: `21 ms`, `1.4 s`, `3 min 20 s`, `45 min`, `2 d 3 h`."""
     seconds = length.total_seconds()
+    if 0 < seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
     if seconds < 9.95 and round(seconds, 1) != round(seconds):
         return f"{seconds:.1f} s"
     left = round(seconds)
@@ -34,7 +36,12 @@ def second(moment: datetime) -> str:
 
 def wall(moment: datetime, zone: str) -> str:
     """What clocks in an IANA zone show, with their distance from UTC: `2026-11-29 05:00+03`, `...+05:30`."""
-    return datetime.isoformat(moment.astimezone(ZoneInfo(zone)), " ", "minutes").removesuffix(":00")
+    return moment.astimezone(ZoneInfo(zone)).isoformat(" ", "minutes").removesuffix(":00")
+
+
+def iso(moment: datetime, zone: str | None) -> str:
+    """ISO 8601 in an IANA zone, None for UTC: `2026-11-29T05:00:00+03:00`."""
+    return moment.astimezone(ZoneInfo(zone) if zone else UTC).isoformat()
 
 
 def size(placement: Placement) -> str:

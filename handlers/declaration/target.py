@@ -19,7 +19,12 @@ def target_complaints(target: str) -> Iterator[str]:
     if source is None:
         yield f"target {target!r}: there is no module {match['module']}"
         return
-    functions = {node.name: node for node in ast.parse(source.read_bytes()).body if isinstance(node, ast.FunctionDef)}
+    try:
+        statements = ast.parse(source.read_bytes()).body
+    except (SyntaxError, ValueError) as error:  # ValueError: a null byte, as in a compiled module
+        yield f"target {target!r}: {source.name} is not Python source: {error}"
+        return
+    functions = {node.name: node for node in statements if isinstance(node, ast.FunctionDef)}
     function = functions.get(match["function"])
     if function is None:
         yield f"target {target!r}: {match['module']} has no function {match['function']}"

@@ -105,14 +105,22 @@ class Guard:
         with self._opening:
             if self._session is not None and not self._session.connection.closed:
                 return self._session, False
-            self._session = open_session(self.connect, lease=self.lease, name=self._name)
+            session = open_session(self.connect, lease=self.lease, name=self._name)
             if claimed is not None:
-                facts = {
-                    "run_id": claimed.run_id,
-                    "fence": claimed.fence,
-                    "lease": self.lease,
-                    "backend_pid": self._session.backend_pid,
-                    "backend_start": self._session.backend_start,
-                }
-                self._session.connection.execute(REJOIN, facts)
-            return self._session, True
+                self._rejoin(session, claimed)
+            self._session = session
+            return session, True
+
+    def _rejoin(self, session: Session, claimed: Claimed) -> None:
+        facts = {
+            "run_id": claimed.run_id,
+            "fence": claimed.fence,
+            "lease": self.lease,
+            "backend_pid": session.backend_pid,
+            "backend_start": session.backend_start,
+        }
+        try:
+            session.connection.execute(REJOIN, facts)
+        except psycopg.OperationalError as error:
+            session.connection.close()
+            raise DatabaseUnavailable(session.place, one_line(error)) from error

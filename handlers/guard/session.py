@@ -50,6 +50,8 @@ def open_session(connect: Connect, *, lease: timedelta, name: str) -> Session:
         name=name,
         settings={
             "idle_session_timeout": f"{lease // timedelta(milliseconds=1)}ms",
+            # A renewal that takes longer comes too late, and whoever waits for it must not wait for ever.
+            "statement_timeout": f"{lease // timedelta(milliseconds=1)}ms",
             # Noticed also in the middle of a statement (PostgreSQL manual, "client_connection_check_interval").
             "client_connection_check_interval": "1s",
         },
@@ -59,6 +61,9 @@ def open_session(connect: Connect, *, lease: timedelta, name: str) -> Session:
     except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName) as error:
         connection.close()
         raise SchemaTooOld(0, SCHEMA_NEEDED) from error
+    except psycopg.OperationalError as error:
+        connection.close()
+        raise DatabaseUnavailable(place_of(connection.info.dsn), one_line(error)) from error
     if row is None or (row[1] or 0) < SCHEMA_NEEDED:
         connection.close()
         raise SchemaTooOld((row and row[1]) or 0, SCHEMA_NEEDED)

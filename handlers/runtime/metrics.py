@@ -1,5 +1,6 @@
 """Metrics as EMF lines on stdout: CloudWatch Logs turns them into metrics, from Lambda and from Fargate alike."""
 
+import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -41,7 +42,10 @@ class MetricsObserver:
                 metrics.add_metadata(name, value)
             for signal, unit, measured in measures(event):
                 metrics.add_metric(signal, unit, measured)
-            metrics.flush_metrics()
+            line = json.dumps(metrics.serialize_metric_set(), separators=(",", ":"))
+            # One write for the line with its end, which print makes two: a log line of another thread would get in
+            # between, and CloudWatch takes neither then.
+            sys.stdout.write(line + "\n")
             sys.stdout.flush()
 
 

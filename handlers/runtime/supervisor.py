@@ -56,8 +56,11 @@ class Supervisor:
 
     def __enter__(self) -> Self:
         self._before = signal.signal(signal.SIGALRM, self._raise)
-        self._armed = True
         self._thread.start()
+        with self._arming:
+            self._armed = self._pending is None
+        if self._pending is not None and not self._armed:
+            raise self._pending
         return self
 
     def __exit__(
@@ -79,12 +82,14 @@ class Supervisor:
         os.close(self._poke_writer)
 
     def interrupt(self, reason: Reason, text: str) -> None:
-        """Interrupt the job; from any thread. Only the first call counts."""
+        """Interrupt the job, or keep it from beginning; from any thread. Only the first call counts."""
         with self._arming:
-            if not self._armed or self._pending is not None:
+            if self._ended or self._pending is not None:
                 return
             self._pending = Interruption(reason, text)
             os.write(self._poke_writer, b"i")
+            if not self._armed:
+                return
             # To the main thread and no other: only there does the handler run, and only there does it end a blocking
             # call.
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)

@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import FrameType
 from zoneinfo import ZoneInfo
 
@@ -17,15 +18,15 @@ import psycopg
 
 from handlers.guard.errors import one_line
 from handlers.schedule import SCHEDULE
-from infra.bundle import ROOT
 from infra.environments import ENVIRONMENTS, choose
+from infra.packages import ROOT
 from ops.local.aws.deploy import deploy
 from ops.local.aws.errors import LocalAwsError
 from ops.local.aws.server import LocalAws
 from ops.local.aws.settings import Settings
 from ops.local.file_lock import Taken, only_one
 from ops.local.platform.begin import OtherDataset
-from ops.local.platform.load import load
+from ops.local.platform.load import DAYS, ORDERS_PER_DAY, RESTAURANTS, load
 from ops.local.platform.workers import LoadFailed
 from ops.local.postgres import LocalPostgresError, server
 from ops.local.progress import Step, step
@@ -57,16 +58,20 @@ def main() -> int:
     """Run until Ctrl-C, or until every job has succeeded with `--until settled`; 1 and one line on stderr if not."""
     parser = argparse.ArgumentParser(prog="make run", description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--until", choices=["settled"], help="end once every job has one succeeded run")
-    until = parser.parse_args().until
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where database and logs are kept")
+    parser.add_argument("--days", type=int, default=DAYS, help="days of orders")
+    parser.add_argument("--restaurants", type=int, default=RESTAURANTS)
+    parser.add_argument("--orders-per-day", type=int, default=ORDERS_PER_DAY, help="of all restaurants together")
+    given = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     try:
-        FOLDER.mkdir(exist_ok=True)
-        with only_one(FOLDER / "run.lock"), ExitStack() as running:
-            _up_and_watch(running, until_settled=until == "settled")
+        given.folder.mkdir(parents=True, exist_ok=True)
+        with only_one(given.folder / "run.lock"), ExitStack() as running:
+            _up_and_watch(running, given)
     except KeyboardInterrupt:
-        print("\nstopped; everything that was started has ended, the data is kept in .data")
-        return 130 if until else 0
+        print(f"\nstopped: everything that was started has ended; the data is kept in {given.folder}")
+        return 130 if given.until else 0
     except EXPECTED as error:
         print(f"make run: {one_line(error)}", file=sys.stderr)
         return 1
@@ -80,19 +85,19 @@ def _end(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _up_and_watch(running: ExitStack, *, until_settled: bool) -> None:
-    began = time.monotonic()
+def _up_and_watch(running: ExitStack, given: argparse.Namespace) -> None:
+    began, folder = time.monotonic(), given.folder.resolve()
     print(f"Shiftlock on this machine, as {ENVIRONMENT.name}")
     with step("PostgreSQL"):
-        url = running.enter_context(server(FOLDER / "postgres"))
+        url = running.enter_context(server(folder / "postgres"))
     with step("restaurant data") as current:
-        _load_data(url, current)
+        current.note = _load_data(url, current, given)
     with step("synthesis") as current:
-        assembly = FOLDER / "cdk.out"
+        assembly = folder / "cdk.out"
         current.note = "" if synthesised(ENVIRONMENT.name, assembly) else "unchanged"
     with step("local AWS"):
         injected = {"SHIFTLOCK_DATABASE_URL": url}
-        aws = running.enter_context(LocalAws(Settings(FOLDER / "aws", injected=injected)))
+        aws = running.enter_context(LocalAws(Settings(folder / "aws", injected=injected)))
     with step("deploy of network and data"):
         deploy(aws, assembly, [ENVIRONMENT.data_stack])
     with step("migrations, as a task"):
@@ -100,20 +105,26 @@ def _up_and_watch(running: ExitStack, *, until_settled: bool) -> None:
         run_migrations(aws.client("ecs"), MigrationTask.from_outputs(outputs), between_looks=0.1)
     with step("deploy of the jobs"):
         deploy(aws, assembly, [ENVIRONMENT.jobs_stack])
-    (FOLDER / "database-url").write_text(url + "\n")
+    (folder / "database-url").write_text(url + "\n")
     ledger = running.enter_context(psycopg.connect(url, autocommit=True))
     _fire_what_never_ran(aws, ledger)
-    print(f"up after {time.monotonic() - began:.1f} s; logs are in {FOLDER / 'aws' / 'logs'}")
-    if until_settled:
+    print(f"up after {time.monotonic() - began:.1f} s; logs are in {folder / 'aws' / 'logs'}")
+    if given.until == "settled":
         watch_until_settled(ledger)
     else:
         watch(ledger)
 
 
-def _load_data(url: str, current: Step) -> None:
-    last_day = datetime.now(BOOKS).date() - timedelta(days=1)
-    loaded = load(url, last_day, on_progress=lambda name, done, total: current.say(f"{name} {done} of {total}"))
-    current.note = f"{len(loaded.days)} days added" if loaded.days else "complete"
+def _load_data(url: str, current: Step, given: argparse.Namespace) -> str:
+    loaded = load(
+        url,
+        datetime.now(BOOKS).date() - timedelta(days=1),
+        days=given.days,
+        restaurants=given.restaurants,
+        orders_per_day=given.orders_per_day,
+        on_progress=lambda name, done, total: current.say(f"{name} {done} of {total}"),
+    )
+    return f"{len(loaded.days)} days added" if loaded.days else "complete"
 
 
 def _fire_what_never_ran(aws: LocalAws, ledger: psycopg.Connection) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from infra.bundle import ROOT
+from infra.packages import ROOT
 
 # Everything that a template can depend on.
 SOURCES = ("app.py", "cdk.json", "uv.lock", "Dockerfile", "handlers", "infra")

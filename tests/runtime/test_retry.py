@@ -92,7 +92,7 @@ def test_a_wait_is_never_above_the_cap_nor_above_the_doubled_base(
 
 def test_without_a_cap_in_the_way_each_failure_doubles_the_longest_wait() -> None:
     waits = [decided("failed", PATIENT, attempt=attempt).wait.total_seconds() for attempt in range(1, 18)]
-    assert waits == [2.0**number for number in range(17)][:17]
+    assert waits == [2.0**doublings for doublings in range(17)]
 
 
 def test_jitter_takes_any_part_of_the_wait_and_differs_from_run_to_run() -> None:

@@ -151,6 +151,23 @@ def test_nothing_fires_after_the_end(stop: Stop) -> None:
     assert not signal.sigpending()
 
 
+def test_a_job_whose_run_is_lost_before_it_begins_does_not_begin(stop: Stop) -> None:
+    began = False
+    watch = supervisor(stop)
+    watch.interrupt("lease", "lost while this process was frozen")
+    with pytest.raises(Interruption, match="while this process was frozen"), watch:
+        began = True
+    watch.end()
+    assert not began
+
+
+def test_a_deadline_that_has_passed_already_leaves_the_job_no_time(stop: Stop) -> None:
+    watch = supervisor(stop, deadline=0.0)
+    with pytest.raises(Interruption, match="passed its limit"), watch:
+        wait_long()
+    watch.end()
+
+
 def test_ending_twice_is_ending_once(stop: Stop) -> None:
     with supervisor(stop) as watch:
         watch.end()

@@ -37,4 +37,7 @@ def refusal(error: Exception) -> Refusal | None:
             return Refusal(f"the database broke off: {one_line(str(error))}", EXIT_CODES[Result.UNAVAILABLE])
         case psycopg.Error():
             return Refusal(f"the database refused: {one_line(str(error))}", EXIT_CODES[Result.FAILED])
+        case OSError():
+            where = "" if error.filename is None else f" ({error.filename})"
+            return Refusal(f"{error.strerror or error}{where}; nothing more is shown", EXIT_CODES[Result.FAILED])
     return None

@@ -1,0 +1,17 @@
+# Built from the bundle folder (build/bundle/arm64), which holds everything but the interpreter.
+FROM python:3.13-slim-bookworm
+
+# The root filesystem is read-only on Fargate and /tmp a volume: the mount takes over this folder's permissions
+# ("Fargate task ephemeral storage for Amazon ECS").
+VOLUME ["/tmp"]
+
+ENV PYTHONUNBUFFERED=1
+WORKDIR /app
+COPY . .
+
+RUN useradd --system --uid 10001 --no-create-home --home-dir /app job
+USER job
+
+# Exec form, so that the job gets SIGTERM itself. The task definition adds the job's name.
+ENTRYPOINT []
+CMD ["python", "-m", "handlers.runtime.task_entry"]

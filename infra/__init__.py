@@ -1,0 +1,1 @@
+"""How Shiftlock is deployed: the job table of `handlers.schedule`, turned into CloudFormation by CDK."""

@@ -1,0 +1,100 @@
+"""`Environment`: one place Shiftlock is deployed to, as a frozen record.
+
+Building a record never raises: `environments.checked` looks at all of them and says everything that is wrong at once.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from handlers.declaration.catalogue import Catalogue
+from handlers.declaration.placement import LAMBDA_CEILING
+from infra.surroundings import GivenDatabase, GivenNetwork, OwnDatabase, OwnNetwork
+
+NAME = re.compile(r"[a-z][a-z0-9]{0,9}")
+ACCOUNT = re.compile(r"[0-9]{12}")
+REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]")
+EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+TOPIC = re.compile(r"arn:[^:]+:sns:[^:]+:[0-9]{12}:\S+")
+
+# "CloudWatch Logs API Reference", PutRetentionPolicy.
+RETENTIONS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653)
+# "Lambda quotas": a timeout is 900 s at most today; an account that gets more raises `lambda_ceiling` up to this.
+HIGHEST_LAMBDA_CEILING = timedelta(seconds=1800)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Where and how large Shiftlock is deployed.
+
+    account, region: None is where the credentials of the deploy point; synth needs neither.
+    protected: stateful resources refuse deletion and are kept when the stack goes.
+    log_days: how long logs are kept. alarm_topic: ARN of an SNS topic that exists, instead of one of our own.
+    schedules_off: names of jobs that are deployed and never started by AWS here.
+    """
+
+    name: str
+    network: OwnNetwork | GivenNetwork
+    database: OwnDatabase | GivenDatabase
+    account: str | None = None
+    region: str | None = None
+    protected: bool = False
+    log_days: int = 14
+    alarm_email: str | None = None
+    alarm_topic: str | None = None
+    lambda_ceiling: timedelta = LAMBDA_CEILING
+    schedules_off: frozenset[str] = frozenset()
+
+    @property
+    def prefix(self) -> str:
+        """What every name of this environment begins with, such as `shiftlock-dev`."""
+        return f"shiftlock-{self.name}"
+
+    @property
+    def data_stack(self) -> str:
+        """Name of the stack that holds network and database."""
+        return f"{self.prefix}-data"
+
+    @property
+    def migrate_stack(self) -> str:
+        """Name of the stack that holds the migration task."""
+        return f"{self.prefix}-migrate"
+
+    @property
+    def jobs_stack(self) -> str:
+        """Name of the stack that holds the jobs."""
+        return f"{self.prefix}-jobs"
+
+    def log_group(self, name: str) -> str:
+        """The log group of a job, or of something else, whose name then begins with an underscore as no job's does."""
+        return f"/shiftlock/{self.name}/{name}"
+
+    def complaints(self, catalogue: Catalogue) -> Iterator[str]:
+        """Yield `field value: what is allowed` for everything wrong with this environment."""
+        if not NAME.fullmatch(self.name):
+            yield f"name {self.name!r}: allowed is a lower-case word of at most 10 letters and digits"
+        for name, value, pattern, allowed in (
+            ("account", self.account, ACCOUNT, "None or 12 digits"),
+            ("region", self.region, REGION, "None or a region such as eu-west-1"),
+            ("alarm_email", self.alarm_email, EMAIL, "None or an e-mail address"),
+            ("alarm_topic", self.alarm_topic, TOPIC, "None or the ARN of an SNS topic"),
+        ):
+            if value is not None and not pattern.fullmatch(value):
+                yield f"{name} {value!r}: allowed is {allowed}"
+        if self.alarm_topic is not None and self.alarm_email is not None:
+            yield f"alarm_email {self.alarm_email!r}: allowed is None beside alarm_topic: subscribe it to that topic"
+        if self.log_days not in RETENTIONS:
+            yield f"log_days {self.log_days}: allowed is {', '.join(map(str, RETENTIONS))}"
+        if not timedelta(seconds=60) <= self.lambda_ceiling <= HIGHEST_LAMBDA_CEILING:
+            yield f"lambda_ceiling {self.lambda_ceiling}: allowed is 1 minute to {HIGHEST_LAMBDA_CEILING}"
+        if (
+            isinstance(self.network, GivenNetwork)
+            and isinstance(self.database, OwnDatabase)
+            and len(set(self.network.zones)) < 2
+        ):
+            yield f"network.zones {self.network.zones!r}: allowed is two zones or more with a database of our own"
+        for name in sorted(self.schedules_off - {job.name for job in catalogue}):
+            yield f"schedules_off {name!r}: there is no such job"
+        yield from self.network.complaints()
+        yield from self.database.complaints()

@@ -1,0 +1,67 @@
+"""The jobs of one environment and what they share. Nothing in it holds state: it can be deleted and deployed again."""
+
+from aws_cdk import ArnFormat, AssetHashType, Stack
+from aws_cdk import Environment as Place
+from aws_cdk import aws_ecr_assets as ecr_assets
+from aws_cdk import aws_s3_assets as s3_assets
+from aws_cdk import aws_scheduler as scheduler
+from constructs import Construct
+
+from handlers.declaration.catalogue import Catalogue
+from infra.alarms import Alarms
+from infra.bundle import Bundle
+from infra.cluster import cluster
+from infra.data_stack import DataStack
+from infra.dead_letters import DeadLetters
+from infra.environment import Environment
+from infra.execution_role import execution_role
+from infra.scheduled_job import ScheduledJob
+from infra.shared import Shared
+from infra.variables import variables
+
+
+class JobsStack(Stack):
+    """Every job of the table, in one environment."""
+
+    def __init__(
+        self, scope: Construct, environment: Environment, catalogue: Catalogue, data: DataStack, bundle: Bundle
+    ) -> None:
+        super().__init__(
+            scope,
+            environment.jobs_stack,
+            env=Place(account=environment.account, region=environment.region),
+            description=f"Shiftlock {environment.name}: {len(catalogue)} scheduled jobs",
+        )
+        alarms = Alarms(self, environment)
+        dead_letters = DeadLetters(self, environment)
+        alarms.watch_dead_letters(dead_letters.queue.queue_name)
+        code = s3_assets.Asset(
+            self, "Code", path=str(bundle.folder), asset_hash=bundle.key, asset_hash_type=AssetHashType.CUSTOM
+        )
+        image = ecr_assets.DockerImageAsset(
+            self, "Image", directory=str(bundle.folder), platform=ecr_assets.Platform.LINUX_ARM64
+        )
+        log_groups = self.format_arn(
+            service="logs",
+            resource="log-group",
+            resource_name=environment.log_group("*"),
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+        )
+        group = scheduler.CfnScheduleGroup(self, "Schedules", name=environment.prefix)
+        shared = Shared(
+            environment=environment,
+            network=data.network,
+            database=data.database,
+            variables=variables(environment, data.database),
+            code=code,
+            image=image.image_uri,
+            cluster_arn=cluster(self, environment.prefix).attr_arn,
+            execution_role=execution_role(self, image.repository.repository_arn, log_groups),
+            schedule_group=group.ref,
+            dead_letters=dead_letters,
+            alarms=alarms,
+        )
+        alarms.watch_schedules(group.ref)
+        alarms.watch_rules([shared.name_of(job.name) for job in catalogue if job.schedule.zone is None])
+        for job in catalogue:
+            ScheduledJob(self, job, shared)

@@ -1,0 +1,43 @@
+"""One declared job with all it has on AWS: a place to run, a log group, one trigger, its alarms."""
+
+from aws_cdk import RemovalPolicy
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from handlers.declaration.job import Job
+from handlers.declaration.placement import place
+from infra.fargate_target import FargateTarget
+from infra.lambda_target import LambdaTarget
+from infra.shared import Shared
+from infra.silence import silence_window
+from infra.target import Target
+from infra.trigger import RuleTrigger, ScheduleTrigger
+
+
+class ScheduledJob(Construct):
+    """A job of the table."""
+
+    def __init__(self, scope: Construct, job: Job, shared: Shared) -> None:
+        super().__init__(scope, job.name)
+        placement = place(job, lambda_ceiling=shared.environment.lambda_ceiling)
+        group = logs.CfnLogGroup(
+            self,
+            "Log",
+            log_group_name=shared.environment.log_group(job.name),
+            retention_in_days=shared.environment.log_days,
+        )
+        group.apply_removal_policy(RemovalPolicy.DESTROY)
+        named = logs.LogGroup.from_log_group_name(self, "NamedLog", group.ref)
+        target: Target
+        if placement.compute == "lambda":
+            target = LambdaTarget(self, job, placement, named, shared)
+        else:
+            target = FargateTarget(self, job, placement, named, shared)
+        if job.schedule.zone is None:
+            RuleTrigger(self, job, placement.because, target, shared)
+        else:
+            ScheduleTrigger(self, job, placement.because, target, shared)
+        shared.alarms.watch_failures(self, job)
+        window = silence_window(job)
+        if window is not None and job.name not in shared.environment.schedules_off:
+            shared.alarms.watch_silence(self, job, window)

@@ -1,0 +1,34 @@
+"""What all jobs of an environment share, handed to each as one record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3_assets as s3_assets
+
+from infra.alarms import Alarms
+from infra.database import Database
+from infra.dead_letters import DeadLetters
+from infra.environment import Environment
+from infra.network import Network
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Code, network, database, queue and alarms of an environment, as its jobs use them."""
+
+    environment: Environment
+    network: Network
+    database: Database
+    variables: Mapping[str, str]
+    code: s3_assets.Asset
+    image: str
+    cluster_arn: str
+    execution_role: iam.IRole
+    schedule_group: str
+    dead_letters: DeadLetters
+    alarms: Alarms
+
+    def name_of(self, job: str) -> str:
+        """The name of a job's function, task family, rule or schedule."""
+        return f"{self.environment.prefix}-{job}"

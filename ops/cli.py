@@ -1,0 +1,111 @@
+"""`jobs`: look at the schedule and the ledger, run a job, migrate.
+
+What a command works with is imported when it is called: `jobs --help` must not wait for a database driver, and a
+mistake in the job table must be an answer, not a traceback.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from ops.parameters import AsJson, Count, From, JobName, Last, MaybeJobName, MaybeStatus, RunName, Tick, Verbose
+
+app = typer.Typer(
+    name="jobs",
+    help="Shiftlock's jobs: what is due, what ran, and what became of it.",
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.command("list")
+def list_jobs(*, as_json: AsJson = False) -> None:
+    """The schedule, and how each job went last."""
+    from ops.commands.list_jobs import list_jobs
+
+    list_jobs(as_json=as_json)
+
+
+@app.command("next")
+def next_ticks(job: MaybeJobName = None, *, count: Count = 5, start: From = None, as_json: AsJson = False) -> None:
+    """The coming ticks, in the order of time."""
+    from ops.commands.next_ticks import next_ticks
+
+    next_ticks(job, count=count, start=start, as_json=as_json)
+
+
+@app.command("run")
+def run_job(job: JobName, *, tick: Tick = None, verbose: Verbose = False) -> int:
+    """Run a job here and now. Exits with 0 when it succeeded, else with the code of its outcome in the README."""
+    from ops.commands.run_job import run_job
+
+    return run_job(job, tick=tick, verbose=verbose)
+
+
+@app.command("runs")
+def runs(job: MaybeJobName = None, *, last: Last = 20, status: MaybeStatus = None, as_json: AsJson = False) -> None:
+    """The newest runs in the ledger, with planned ones."""
+    from ops.commands.runs import list_runs
+
+    list_runs(job, last=last, status=status, as_json=as_json)
+
+
+@app.command("show")
+def show(run: RunName, *, as_json: AsJson = False) -> None:
+    """One run, with its attempts, its progress and its result."""
+    from ops.commands.show import show_run
+
+    show_run(run, as_json=as_json)
+
+
+@app.command("migrate")
+def migrate() -> None:
+    """Update the ledger's schema and register the jobs. Safe to repeat, and safe twice at once."""
+    from ops.commands.migrate import migrate_ledger
+
+    migrate_ledger()
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(call(sys.argv[1:]))
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code; every refusal is one line on stderr."""
+    try:
+        code: int = app(arguments or ["--help"], prog_name="jobs", standalone_mode=False) or 0
+        sys.stdout.flush()  # while a full disk can still be answered
+    except typer.TyperException as error:
+        print(f"jobs: {_one_line(error)}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        _discard_output()
+        return 1
+    except Exception as error:
+        from ops.exits import refusal
+
+        if (no := refusal(error)) is None:
+            raise
+        print(f"jobs: {no.text}", file=sys.stderr)
+        if isinstance(error, OSError):
+            _discard_output()
+        return no.exit_code
+    return code
+
+
+def _discard_output() -> None:
+    """Let what is still buffered for stdout go nowhere: the interpreter would fail over it again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _one_line(error: typer.TyperException) -> str:
+    """What is wrong with the arguments, and where to read on."""
+    message = " ".join(error.format_message().split()).replace("Value error, ", "")
+    stop = "" if message.endswith((".", "?")) else "."
+    context = getattr(error, "ctx", None)  # of the command whose arguments they are
+    return f"{message}{stop} See `{context.command_path if context else 'jobs'} --help`."

@@ -1,0 +1,94 @@
+"""`jobs list`: what is scheduled, where it runs and why there, and how it went last."""
+
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from handlers.declaration.job import Job
+from handlers.declaration.placement import place
+from handlers.schedule import SCHEDULE
+from ops.as_json import print_json
+from ops.configured import configured
+from ops.table import Cell, Table, open_console, status_text
+from ops.wording import iso, minute, second, size, span, wall
+
+if TYPE_CHECKING:
+    from ops.ledger import LastRun
+
+TITLES = ("job", "schedule", "zone", "next tick", "local time", "runs on", "size", "longest run")
+LAST_RUN_TITLES = ("last run", "at (UTC)")
+FOLDS = (("zone", "schedule"), ("local time", "next tick"), ("size", "runs on"))
+LAST_RUN_FOLDS = (("at (UTC)", "last run"),)
+NARROW_FOLDS = (("schedule", "job"), ("longest run", "runs on"))
+
+
+def list_jobs(*, as_json: bool) -> None:
+    """Print the schedule, with the last runs if a ledger is named and in reach."""
+    now, last = datetime.now(UTC), _last_runs()
+    if as_json:
+        print_json([_record(job, now, None if last is None else last.get(job.name)) for job in SCHEDULE])
+    elif last is None:
+        rows = [(*_cells(job, now), place(job).because) for job in SCHEDULE]
+        table = Table((*TITLES, "because"), rows, folds=FOLDS + NARROW_FOLDS, note="because")
+        open_console().print(table)
+    else:
+        rows = [(*_cells(job, now), *_last_cells(last.get(job.name)), place(job).because) for job in SCHEDULE]
+        folds = FOLDS + LAST_RUN_FOLDS + NARROW_FOLDS
+        open_console().print(Table((*TITLES, *LAST_RUN_TITLES, "because"), rows, folds=folds, note="because"))
+
+
+def _last_runs() -> "dict[str, LastRun] | None":
+    """None without a ledger; that a ledger is out of reach is said, and ends nothing."""
+    if (settings := configured()) is None:
+        return None
+    # Only here: without a ledger the list loads no database driver.
+    from ops.exits import refusal
+    from ops.ledger import last_runs
+    from ops.reading import reading
+
+    try:
+        with reading(settings) as ledger:
+            return last_runs(ledger, [job.name for job in SCHEDULE])
+    except Exception as error:
+        if (no := refusal(error)) is None:
+            raise
+        print(f"jobs: last runs are not shown: {no.text}", file=sys.stderr)
+        return None
+
+
+def _cells(job: Job, now: datetime) -> list[Cell]:
+    placement, tick, zone = place(job), job.schedule.next(now), job.schedule.zone
+    return [
+        job.name,
+        job.schedule.expression,
+        zone or "UTC",
+        None if tick is None else minute(tick),
+        None if tick is None or zone is None else wall(tick, zone),
+        placement.compute,
+        size(placement),
+        span(job.longest_run),
+    ]
+
+
+def _last_cells(run: "LastRun | None") -> list[Cell]:
+    if run is None:
+        return [None, None]
+    return [status_text(run.status, run.skip_reason), None if run.at is None else second(run.at)]
+
+
+def _record(job: Job, now: datetime, last: "LastRun | None") -> dict[str, Any]:
+    placement, tick = place(job), job.schedule.next(now)
+    return {
+        "job": job.name,
+        "description": job.description,
+        "schedule": job.schedule.expression,
+        "zone": job.schedule.zone or "UTC",
+        "next_tick": tick,
+        "next_tick_local": tick and iso(tick, job.schedule.zone),
+        "runs_on": {"compute": placement.compute, "memory_mb": placement.memory, "cpu_units": placement.cpu},
+        "because": placement.because,
+        "longest_run_seconds": job.longest_run.total_seconds(),
+        "attempts": job.retry.attempts,
+        "last_run": last and asdict(last),
+    }

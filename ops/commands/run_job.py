@@ -1,0 +1,88 @@
+"""`jobs run`: one run in this process, through the runner that also serves Lambda and Fargate."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from datetime import UTC, datetime, timedelta
+
+from handlers.declaration.job import Job
+from handlers.runtime.identity import Delivery
+from handlers.runtime.logs import LogObserver, open_log
+from handlers.runtime.metrics import MetricsObserver
+from handlers.runtime.observer import Beat, Ended, Observer, RunEvent, Started
+from handlers.runtime.report import Report
+from handlers.runtime.runner import Runner
+from handlers.runtime.task_entry import stop_on_signal
+from handlers.schedule import SCHEDULE
+from ops.configured import needed
+from ops.refused import Refused
+from ops.wording import minute, one_line, span
+
+
+def run_job(name: str, *, tick: datetime | None, verbose: bool) -> int:
+    """Run the job for a tick, the latest without one; print what came of it and return the exit code of a task.
+
+    Raises UnknownJob, Refused, and what the settings, the runner and the database raise.
+    """
+    job = SCHEDULE.find(name)
+    if tick is None:
+        tick = job.schedule.previous(datetime.now(UTC))
+    else:
+        check_tick(job, tick)
+    settings = needed()
+    with _job_output(verbose=verbose):
+        log = open_log()
+        observers: tuple[Observer, ...] = (MetricsObserver(settings.environment), LogObserver(log), tell)
+        report = Runner(settings=settings, observers=observers, log=log, stop=stop_on_signal(), compute="jobs run").run(
+            job, Delivery("manual", tick)
+        )
+    print(outcome(report))
+    return report.exit_code
+
+
+def check_tick(job: Job, tick: datetime) -> None:
+    """Refuse a time at which the job is not due, with the nearest ones before and after. Raises Refused."""
+    before, after = job.schedule.previous(tick), job.schedule.next(tick)
+    if before == tick:
+        return
+    nearest = " and ".join(
+        f"{minute(each)} {side}" for each, side in ((before, "before"), (after, "after")) if each is not None
+    )
+    raise Refused(f"{tick.isoformat().replace('+00:00', 'Z')} is no tick of {job.name}: the nearest are {nearest}")
+
+
+def outcome(report: Report) -> str:
+    """What came of it, on one line."""
+    which = [f"run {report.run_id}"] if report.run_id else []
+    which += [f"attempt {report.attempt}"] if report.attempt else []
+    text = f"{report.job} {report.run_key} {report.result.replace('_', ' ')}: {report.because}"
+    text += f" ({', '.join(which)})" if which else ""
+    text += f": {one_line(report.error)}" if report.error else ""
+    return text + (f": {json.dumps(report.value, ensure_ascii=False)}" if report.value is not None else "")
+
+
+def tell(event: RunEvent) -> None:
+    """Say on stderr how far the run is, for as long as it goes on."""
+    match event:
+        case Started(run=run):
+            print(f"{run.job} {run.run_key}: attempt {run.attempt} of run {run.run_id} has started", file=sys.stderr)
+        case Beat(run=run, done=done, total=total) if done:
+            of = "" if total is None else f" of {total}"
+            print(f"{run.job} {run.run_key}: {done}{of} done", file=sys.stderr)
+        case Ended(run=run, outcome=ended, seconds=seconds, error=error):
+            why = "" if error is None else f": {one_line(f'{type(error).__name__}: {error}')}"
+            took = span(timedelta(seconds=seconds))
+            print(f"{run.job} {run.run_key}: attempt {run.attempt} {ended} after {took}{why}", file=sys.stderr)
+
+
+@contextmanager
+def _job_output(*, verbose: bool) -> Iterator[None]:
+    """Keep what job, log and metrics print on stdout away from the answer: on stderr, or nowhere."""
+    with ExitStack() as stack:
+        if verbose:
+            stack.enter_context(redirect_stdout(sys.stderr))
+        else:
+            stack.enter_context(redirect_stdout(stack.enter_context(open(os.devnull, "w"))))
+        yield

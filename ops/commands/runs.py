@@ -1,0 +1,46 @@
+"""`jobs runs`: the newest runs in the ledger."""
+
+from dataclasses import asdict
+from datetime import timedelta
+
+from ops.as_json import print_json
+from ops.configured import needed
+from ops.ledger import Run, newest_runs
+from ops.names import known_job
+from ops.reading import reading
+from ops.table import Cell, Table, open_console, status_text
+from ops.wording import minute, one_line, second, span
+
+TITLES = ("id", "job", "tick", "trigger", "status", "attempts", "started (UTC)", "took", "error")
+FOLDS = (("trigger", "job"), ("started (UTC)", "tick"), ("took", "attempts"))
+LONGEST_ERROR = 160
+
+
+def list_runs(job: str | None, *, last: int, status: str | None, as_json: bool) -> None:
+    """Print the `last` newest runs. Raises UnknownJob, Refused, and what reading the ledger raises."""
+    with reading(needed()) as ledger:
+        if job is not None:
+            known_job(job, ledger)
+        found = newest_runs(ledger, job=job, status=status, last=last)
+    if as_json:
+        print_json([asdict(run) for run in found])
+    elif found:
+        table = Table(TITLES, [_cells(run) for run in found], folds=FOLDS, right=frozenset({"id"}), note="error")
+        open_console().print(table)
+    else:
+        print(f"no {status + ' ' if status else ''}runs{' of ' + job if job else ''} in the ledger")
+
+
+def _cells(run: Run) -> list[Cell]:
+    started = f"due {second(run.due_at)}" if run.started_at is None else second(run.started_at)
+    return [
+        str(run.id),
+        run.job,
+        None if run.tick is None else minute(run.tick),
+        run.trigger,
+        status_text(run.status, run.skip_reason),
+        str(run.attempts),
+        started,
+        None if run.seconds is None else span(timedelta(seconds=run.seconds)),
+        run.error and one_line(run.error, LONGEST_ERROR),
+    ]

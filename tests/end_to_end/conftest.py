@@ -1,0 +1,68 @@
+"""The real stacks of dev in a local AWS, over a small platform: deployed once for each test process."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from infra.environments import ENVIRONMENTS, choose
+from ops.local.aws.deploy import deploy
+from ops.local.aws.server import LocalAws
+from ops.local.aws.settings import Settings
+from ops.local.platform.load import load
+from ops.local.postgres import server
+from ops.local.synth import synthesised
+from ops.migrate_task import MigrationTask, run_migrations
+
+# A run that ends says so to whoever listens, so that a test need not look again and again.
+ANNOUNCE = """
+create function announce() returns trigger language plpgsql as $$
+begin
+    perform pg_notify('ended', new.job_name || ' ' || new.run_key || ' ' || new.status);
+    return null;
+end $$;
+create trigger announce after update on shiftlock.job_runs for each row
+when (old.status is distinct from new.status and new.status <> 'running') execute function announce();
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """A deployed dev environment and a listening connection to its database."""
+
+    aws: LocalAws
+    url: str
+    ledger: psycopg.Connection
+    migration: MigrationTask
+    logs: Path
+
+    def await_end(self, job: str, run_key: str) -> str:
+        """The status that the run ends in; fails with the logs when nothing is heard within a minute."""
+        for notice in self.ledger.notifies(timeout=60):
+            heard_job, heard_key, status = notice.payload.split()
+            if (heard_job, heard_key) == (job, run_key):
+                return status
+        logs = "\n".join(f"{path.name}:\n{path.read_text()[-3000:]}" for path in self.logs.glob("*.log"))
+        raise AssertionError(f"{job} {run_key} did not end within a minute:\n{logs}")
+
+
+@pytest.fixture(scope="session")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    """The environment, migrated by its own task and with four days of data."""
+    folder = tmp_path_factory.mktemp("deployed")
+    [dev] = choose(ENVIRONMENTS, "dev")
+    synthesised("dev", folder / "cdk.out")
+    with server(None, fast=True) as url:
+        load(url, date(2026, 11, 28), days=4, restaurants=12, orders_per_day=300, processes=1)
+        settings = Settings(folder / "aws", injected={"SHIFTLOCK_DATABASE_URL": url}, grace=1.0)
+        with LocalAws(settings) as aws, psycopg.connect(url, autocommit=True) as ledger:
+            outputs = deploy(aws, folder / "cdk.out", [dev.data_stack, dev.migrate_stack])
+            migration = MigrationTask.from_outputs(outputs[dev.migrate_stack])
+            run_migrations(aws.client("ecs"), migration, between_looks=0.05)
+            ledger.execute(ANNOUNCE)
+            ledger.execute("listen ended")
+            deploy(aws, folder / "cdk.out", [dev.jobs_stack])
+            yield Deployed(aws, url, ledger, migration, settings.logs)

@@ -1,0 +1,89 @@
+"""One synthesis for all tests that look at templates."""
+
+from collections.abc import Mapping
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+
+from handlers.declaration.catalogue import Catalogue
+from handlers.declaration.cron import cron, every
+from handlers.declaration.duration import minutes
+from handlers.declaration.job import LONGEST_NAME, Job
+from handlers.schedule import SCHEDULE
+from infra.environment import Environment
+from infra.environments import ENVIRONMENTS
+from infra.node import use_bundled_node
+from infra.surroundings import GivenDatabase, GivenNetwork, OwnDatabase, OwnNetwork
+from tests.infra.templates import Template, read, synthesise
+
+use_bundled_node()
+
+WITH_NAT = Environment(
+    "nat",
+    network=OwnNetwork("10.50.0.0/20", egress="nat"),
+    database=OwnDatabase(),
+    account="111122223333",
+    region="eu-west-1",
+    alarm_email="night@example.com",
+    schedules_off=frozenset({"job-00-".ljust(LONGEST_NAME, "x")}),
+)
+ALL_GIVEN = Environment(
+    "given",
+    network=GivenNetwork(
+        "vpc-0a1b2c3d", ("eu-west-1a", "eu-west-1b"), ("subnet-0a1b2c3d", "subnet-1a2b3c4d"), "sg-0a1b2c3d"
+    ),
+    database=GivenDatabase("ledger.example.com", "cluster-ABC123", user="night_jobs", security_group="sg-0d3c2b1a"),
+    alarm_topic="arn:aws:sns:eu-west-1:111122223333:night",
+)
+
+
+@pytest.fixture(scope="session")
+def outdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cloud assembly of all our environments."""
+    folder = tmp_path_factory.mktemp("assembly") / "cdk.out"
+    synthesise(folder, ENVIRONMENTS, SCHEDULE)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def stacks(outdir: Path) -> Mapping[str, Template]:
+    """Our stacks by name."""
+    return read(outdir)
+
+
+@pytest.fixture(scope="session")
+def jobs_stacks(stacks: Mapping[str, Template]) -> list[Template]:
+    """The stack of jobs of each environment."""
+    return [stacks[environment.jobs_stack] for environment in ENVIRONMENTS]
+
+
+@pytest.fixture(scope="session")
+def sixty(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    """The stack of sixty jobs of all kinds, each with the longest name there may be."""
+    folder = tmp_path_factory.mktemp("sixty") / "cdk.out"
+    # Without cdk-nag, which has nothing to say here that it does not say of three jobs.
+    templates = synthesise(folder, ENVIRONMENTS, Catalogue(jobs_of_all_kinds(60)), {"env": "staging"}, rules=False)
+    return templates["shiftlock-staging-jobs"]
+
+
+@pytest.fixture(scope="session")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Template]:
+    """Stacks by name of what our own environments do not use: a job of each kind with NAT, and with all given."""
+    folder = tmp_path_factory.mktemp("others") / "cdk.out"
+    return synthesise(folder, (WITH_NAT, ALL_GIVEN), Catalogue(jobs_of_all_kinds(4)))
+
+
+def jobs_of_all_kinds(count: int) -> tuple[Job, ...]:
+    """Jobs for Lambda and Fargate, in UTC and in a zone, in turn."""
+    kinds = (
+        (every(minutes=5), minutes(2)),
+        (cron("0 1 * * ? *"), minutes(90)),
+        (cron("0 2 * * ? *", zone="Asia/Riyadh"), minutes(3)),
+        (cron("0 3 1 * ? *", zone="Europe/Berlin"), minutes(90)),
+    )
+    target = SCHEDULE.jobs[0].target
+    return tuple(
+        Job(f"job-{number:02}-".ljust(LONGEST_NAME, "x"), target=target, schedule=schedule, longest_run=longest_run)
+        for number, (schedule, longest_run) in zip(range(count), cycle(kinds), strict=False)
+    )

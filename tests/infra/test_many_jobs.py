@@ -1,0 +1,64 @@
+"""Sixty jobs with the longest names: what fits for three must still fit for them."""
+
+import re
+from collections import Counter
+
+from tests.infra.templates import Template, listed, statements
+
+# "AWS CloudFormation quotas".
+RESOURCES_OF_A_STACK = 500
+TEMPLATE_BYTES = 1_000_000
+# "Amazon EventBridge quotas" and, for overrides, "Amazon ECS API reference", TaskOverride.
+RULE_NAME = SCHEDULE_NAME = 64
+INPUT = OVERRIDES = 8192
+# "Amazon SQS policy quotas".
+STATEMENTS_OF_A_QUEUE = 20
+# "Amazon CloudWatch API reference", PutMetricAlarm.
+ALARM_DESCRIPTION = 1024
+
+
+def test_sixty_jobs_fit_one_stack(sixty: Template) -> None:
+    assert len(sixty.of("Events::Rule")) + len(sixty.of("Scheduler::Schedule")) == 60
+    assert len(sixty.resources) <= RESOURCES_OF_A_STACK
+    assert sixty.path.stat().st_size < TEMPLATE_BYTES
+
+
+def test_sixty_jobs_of_the_most_demanding_kind_fit_one_stack(sixty: Template) -> None:
+    of_jobs = Counter(owner[0] for logical_id in sixty.resources if (owner := re.match(r"job\d\d", logical_id)))
+    assert len(of_jobs) == 60
+    shared = len(sixty.resources) - of_jobs.total()
+    # One alarm watches ten rules, and only a quarter of these jobs have one.
+    more_rule_alarms = 60 // 10 - 15 // 10
+    assert 60 * max(of_jobs.values()) + shared + more_rule_alarms <= RESOURCES_OF_A_STACK
+
+
+def test_names_and_inputs_stay_within_the_limits_of_aws(sixty: Template) -> None:
+    for rule in sixty.of("Events::Rule").values():
+        assert len(rule["Name"]) <= RULE_NAME
+        assert len(rule["Targets"][0]["InputTransformer"]["InputTemplate"]) <= min(INPUT, OVERRIDES)
+    for schedule in sixty.of("Scheduler::Schedule").values():
+        assert len(schedule["Name"]) <= SCHEDULE_NAME
+        assert len(schedule["Target"]["Input"]) <= OVERRIDES
+    for function in sixty.of("Lambda::Function").values():
+        assert len(function["FunctionName"]) <= 64
+    for alarm in sixty.of("CloudWatch::Alarm").values():
+        assert len(alarm["AlarmDescription"]) <= ALARM_DESCRIPTION
+        assert len(alarm["AlarmName"]) <= 255
+
+
+def test_sixty_jobs_need_one_statement_of_the_dead_letter_queue(sixty: Template) -> None:
+    policy = sixty.only("SQS::QueuePolicy")["PolicyDocument"]["Statement"]
+    assert len(policy) < STATEMENTS_OF_A_QUEUE
+    (for_rules,) = [each for each in policy if each["Sid"] == "RulesSendDeadLetters"]
+    pattern = for_rules["Condition"]["ArnLike"]["aws:SourceArn"]["Fn::Join"][1][-1]
+    assert pattern.endswith(":rule/shiftlock-staging-*")
+    assert all(rule["Name"].startswith("shiftlock-staging-") for rule in sixty.of("Events::Rule").values())
+
+
+def test_no_policy_grows_with_the_number_of_jobs(sixty: Template) -> None:
+    sizes: dict[str, int] = {}
+    for logical_id, statement in statements(sixty):
+        sizes[logical_id] = (
+            sizes.get(logical_id, 0) + len(listed(statement["Action"])) + len(listed(statement["Resource"]))
+        )
+    assert max(sizes.values()) < 30
