@@ -83,7 +83,7 @@ class Table:
 
     def _lines(self, cells: Sequence[Cell], stacks: Stacks, widths: list[int]) -> Iterator[Text]:
         for depth in range(max(map(len, stacks))):
-            line = Text(no_wrap=True, overflow="ignore")
+            line = Text(overflow="fold")
             for stack, width in zip(stacks, widths, strict=True):
                 cell = shown(cells[stack[depth]]) if depth < len(stack) else Text()
                 if depth:
@@ -99,7 +99,7 @@ def hanging(text: Text, console: Console, width: int, *, indent: int) -> Iterato
     """Yield the text in lines of at most `width` columns, each of them set in by `indent`."""
     for line in text.wrap(console, max(1, width - indent), overflow="fold"):
         line.rstrip()
-        yield Text(" " * indent, no_wrap=True, overflow="ignore").append_text(line)
+        yield Text(" " * indent).append_text(line)
 
 
 def status_text(status: str, reason: str | None = None) -> Text:

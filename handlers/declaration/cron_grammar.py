@@ -7,6 +7,7 @@ from functools import lru_cache
 from handlers.declaration.cron_calendar import Calendar
 from handlers.declaration.cron_days import DayRule, day_of_month_rule, day_of_week_rule
 from handlers.declaration.cron_field import HOUR, MINUTE, MONTH, YEAR
+from handlers.declaration.unix_cron import from_unix
 
 FIELDS = "minute hour day-of-month month day-of-week year"
 OTHER_FORMS = re.compile(r"\s*(?P<form>rate|at|every)\s*\(.*", re.DOTALL | re.IGNORECASE)
@@ -61,9 +62,12 @@ def _day_rule(day_of_month: str, day_of_week: str) -> tuple[DayRule, tuple[str, 
 
 
 def _hint(fields: list[str]) -> str:
-    if len(fields) != 5:
+    meant = from_unix(fields) if len(fields) == 5 else ()
+    if not meant or any(read(expression).complaints for expression in meant):
         return ""
-    return " (from unix cron: write ? for one of the day fields, count days of the week from 1 = SUN, add a year)"
+    if len(meant) == 1:
+        return f"; if this is unix cron, write {meant[0]!r}"
+    return f"; if this is unix cron, it fires on either day and takes two jobs: {meant[0]!r} and {meant[1]!r}"
 
 
 def _count(fields: int) -> str:

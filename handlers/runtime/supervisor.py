@@ -29,6 +29,8 @@ class Interruption(KeyboardInterrupt):
 class Supervisor:
     """Watches one attempt from a thread, as a context manager around the job in the main thread.
 
+    The Interruption may come out of the `with` statement at any point, its first line included: then call `end`.
+
     deadline: seconds until the job is interrupted. stop_within: seconds it has after `stop` to reach a safe point.
     grace: seconds it has after the interruption to come back; then give_up is called in the watching thread and must
     end the process.
@@ -58,9 +60,10 @@ class Supervisor:
         self._before = signal.signal(signal.SIGALRM, self._raise)
         self._thread.start()
         with self._arming:
-            self._armed = self._pending is None
-        if self._pending is not None and not self._armed:
-            raise self._pending
+            early = self._pending
+            self._armed = early is None
+        if early is not None:
+            raise early
         return self
 
     def __exit__(
