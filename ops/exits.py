@@ -6,6 +6,7 @@ import psycopg
 
 from handlers.declaration.catalogue import InvalidSchedule, UnknownJob
 from handlers.guard.errors import DatabaseUnavailable, LockKeyCollision, SchemaTooOld
+from handlers.guard.errors import one_line as first_line
 from handlers.runtime.iam_token import NoCredentials
 from handlers.runtime.report import EXIT_BAD_INPUT, EXIT_CODES, EXIT_SCHEMA_TOO_OLD, Result
 from handlers.runtime.settings import InvalidSettings
@@ -34,9 +35,9 @@ def refusal(error: Exception) -> Refusal | None:
         case DatabaseUnavailable():
             return Refusal(f"{one_line(str(error))}; {remedy()}", EXIT_CODES[Result.UNAVAILABLE])
         case psycopg.OperationalError():
-            return Refusal(f"the database broke off: {one_line(str(error))}", EXIT_CODES[Result.UNAVAILABLE])
+            return Refusal(f"the database broke off: {one_line(first_line(error))}", EXIT_CODES[Result.UNAVAILABLE])
         case psycopg.Error():
-            return Refusal(f"the database refused: {one_line(str(error))}", EXIT_CODES[Result.FAILED])
+            return Refusal(f"the database refused: {one_line(first_line(error))}", EXIT_CODES[Result.FAILED])
         case OSError():
             where = "" if error.filename is None else f" ({error.filename})"
             return Refusal(f"{error.strerror or error}{where}; nothing more is shown", EXIT_CODES[Result.FAILED])

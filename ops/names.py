@@ -26,7 +26,7 @@ def known_job(name: str, ledger: psycopg.Connection) -> str:
 def known_run(given: str, ledger: psycopg.Connection) -> int:
     """The id of the run that an id, JOB@TICK or JOB@KEY names. Raises Refused and UnknownJob."""
     job, at, key = given.partition("@")
-    if at and key:
+    if job and at and key:
         found = find_by_key(ledger, known_job(job, ledger), _run_key(key))
         hint = f"`jobs runs {job}` lists its runs"
     elif re.fullmatch("[0-9]+", given):

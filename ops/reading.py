@@ -6,7 +6,8 @@ from contextlib import contextmanager
 import psycopg
 
 from handlers.guard.errors import SchemaTooOld
-from handlers.guard.session import SCHEMA_NEEDED, open_connection
+from handlers.guard.connection import open_connection
+from handlers.guard.session import SCHEMA_NEEDED
 from handlers.runtime.database import connection_strings
 from handlers.runtime.settings import Settings
 

@@ -28,6 +28,7 @@ STYLES = {
     "start_failed": "red",
     "unknown": "bold magenta",
     "interrupted": "yellow",
+    "cancelled": "yellow",
     "skipped": "yellow",
 }
 

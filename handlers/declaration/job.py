@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from handlers.declaration.cron import Cron
 from handlers.declaration.duration import hours, minutes, seconds
-from handlers.declaration.policy import CatchUp, OnLost, Overlap, Retry
+from handlers.declaration.policy import CatchUp, OnDuplicate, OnLost, Overlap, Retry
 from handlers.declaration.target import target_complaints
 
 Compute = Literal["auto", "lambda", "fargate"]
@@ -35,7 +35,7 @@ class Job:
     memory, disk: MB. compute: `auto` lets the limits decide.
     start_within: a run that starts later than this after its tick counts as late.
     stop_within: how long a job that is told to stop has to reach a safe point.
-    catch_up, overlap, retry, on_lost: see `policy`.
+    catch_up, overlap, retry, on_lost, on_duplicate: see `policy`.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Job:
     overlap: Overlap = field(default="skip", kw_only=True)
     retry: Retry = field(default=Retry(), kw_only=True)
     on_lost: OnLost = field(default="retry", kw_only=True)
+    on_duplicate: OnDuplicate = field(default="skip", kw_only=True)
 
     def complaints(self) -> Iterator[str]:
         """Yield `field value: what is allowed` for everything wrong with this job alone."""
@@ -69,6 +70,7 @@ class Job:
             ("compute", self.compute, get_args(Compute)),
             ("overlap", self.overlap, get_args(Overlap)),
             ("on_lost", self.on_lost, get_args(OnLost)),
+            ("on_duplicate", self.on_duplicate, get_args(OnDuplicate)),
         ):
             if value not in allowed:
                 yield f"{name} {value!r}: allowed is {', '.join(allowed)}"

@@ -7,7 +7,12 @@ from typing import Literal, get_args
 
 from handlers.declaration.duration import hours, minutes, seconds
 
-Overlap = Literal["skip", "allow"]
+# What a tick does that comes while a run of the same job or partition goes on: it is skipped; one may wait; the run
+# before it is asked to stop; both run.
+Overlap = Literal["skip", "queue", "replace", "allow"]
+# What a second delivery of a run does: it ends quietly, waits for the result of the first, or counts as an error.
+OnDuplicate = Literal["skip", "wait", "error"]
+# What becomes of a run whose process died or timed out: it is tried again, or waits for a person's word.
 OnLost = Literal["retry", "hold"]
 CatchUpMode = Literal["skip", "latest", "all"]
 

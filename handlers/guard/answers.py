@@ -19,6 +19,8 @@ class Claimed:
     payload: dict[str, Any]
     start_delay: float
     """Seconds between the time the run was due and its start, on the database's clock."""
+    began_at: datetime
+    """When the attempt began, on the database's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,27 @@ class Busy:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Another run of the same job is going on."""
+    """Another run of the same job or partition is going on."""
 
+    other_run_id: int
     other_run_key: str
     holder: str
+    newer: bool
+    """Whether the other run's tick is later than that of the one refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """Another run of the same job or partition is going on; this one waits in the ledger and runs after it."""
+
+    other_run_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPayload:
+    """The key is taken by a run with another payload: a sender uses it for two different things."""
+
+    run_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,5 +99,5 @@ class Exhausted:
     infra_failures: int
 
 
-Refusal = AlreadyDone | Busy | Overlap | Paused | NotDue | Held | Exhausted
+Refusal = AlreadyDone | Busy | Overlap | Queued | OtherPayload | Paused | NotDue | Held | Exhausted
 Answer = Claimed | Refusal

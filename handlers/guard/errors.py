@@ -22,19 +22,19 @@ class SchemaTooOld(GuardError):
 
 
 class NotRegistered(GuardError):
-    """The job has no row in the ledger's table of jobs."""
+    """The job, or its partition, has no lock key in the ledger."""
 
-    def __init__(self, job: str) -> None:
-        self.job = job
-        super().__init__(f"job {job} is not registered in the ledger: run `jobs migrate`")
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        super().__init__(f"{owner} is not registered in the ledger: run `jobs migrate`")
 
 
 class LockKeyCollision(GuardError):
-    """Another job already owns the lock key that this name derives to."""
+    """Another job, or partition, already owns the lock key that this name derives to."""
 
-    def __init__(self, job: str, lock_key: int) -> None:
-        self.job, self.lock_key = job, lock_key
-        super().__init__(f"job {job} has the lock key {lock_key} of another registered job: give it another name")
+    def __init__(self, owner: str, lock_key: int) -> None:
+        self.owner, self.lock_key = owner, lock_key
+        super().__init__(f"{owner} has the lock key {lock_key} of another job or partition: give it another name")
 
 
 class Fenced(GuardError):

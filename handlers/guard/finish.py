@@ -12,8 +12,11 @@ from handlers.guard.session import Session
 FINISH = """
 with ended as (
     update shiftlock.job_runs set
-        status = %(status)s::text,
-        finished_at = case when %(status)s::text in ('succeeded', 'failed') then clock_timestamp() end,
+        -- A run that somebody wants to end is not tried again.
+        status = case when %(status)s::text = 'pending' and cancel_reason is not null then 'cancelled'
+                      else %(status)s::text end,
+        finished_at = case when %(status)s::text in ('succeeded', 'failed', 'cancelled')
+                             or %(status)s::text = 'pending' and cancel_reason is not null then clock_timestamp() end,
         next_run = case when %(status)s::text = 'pending' then clock_timestamp() + %(retry_in)s else next_run end,
         infra_failures = infra_failures + %(infrastructure)s::integer,
         result = %(result)s, error_msg = %(error)s,
@@ -37,7 +40,7 @@ with ended as (
 select coalesce((select outcome from attempt),
                 (select outcome from shiftlock.job_attempts where run_id = %(run_id)s and fence = %(fence)s))
        = %(outcome)s::text as ours,
-       pg_advisory_unlock(%(lock_key)s)
+       case when not %(row_only)s::boolean then pg_advisory_unlock(%(lock_key)s) end
 """
 
 
@@ -56,6 +59,7 @@ def finish(session: Session, claimed: Claimed, ending: Ending) -> None:
         "infrastructure": ending.infrastructure,
         "next_key": ending.next_key,
         "next_tick": ending.next_tick,
+        "row_only": session.row_only,
     }
     row = session.connection.execute(FINISH, facts).fetchone()
     if row is None or not row[0]:

@@ -17,7 +17,8 @@ RECONNECT_EVERY = 1.0
 class Lease:
     """Renews every third of the lease, the first time at once, as a context manager around the job.
 
-    on_lost is called once, from a thread, with the reason why the job must stop; on_beat after each renewal.
+    on_lost is called once, from a thread, with the reason why the job must stop; on_beat after each renewal;
+    on_cancel after each that finds somebody's wish that the run should end, with the reason.
     """
 
     def __init__(
@@ -28,12 +29,14 @@ class Lease:
         progress: Callable[[], dict[str, Any] | None],
         on_beat: Callable[[], None],
         on_lost: Callable[[str], None],
+        on_cancel: Callable[[str], None],
     ) -> None:
         self._guard = guard
         self._claimed = claimed
         self._progress = progress
         self._on_beat = on_beat
         self._on_lost = on_lost
+        self._on_cancel = on_cancel
         self._ended = threading.Event()
         self._ending = threading.Lock()
         # Two threads, because a renewal may hang for longer than the lease.
@@ -63,7 +66,7 @@ class Lease:
         while not self._ended.wait(wait):
             asked = time.monotonic()
             try:
-                self._guard.renew(self._claimed, self._progress())
+                cancelled = self._guard.renew(self._claimed, self._progress())
             except Fenced as error:
                 self._lose(str(error))
             except Exception as error:  # noqa: BLE001  # whatever it is, the job ends with the lease and not before
@@ -74,6 +77,8 @@ class Lease:
                 self._expires = asked + self._length
                 wait = self._length / 3
                 self._on_beat()
+                if cancelled is not None:
+                    self._on_cancel(cancelled)
 
     def _watch(self) -> None:
         while not self._ended.wait(max(0.0, self._expires - time.monotonic())):

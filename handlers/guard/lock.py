@@ -7,30 +7,40 @@ import psycopg
 
 from handlers.guard.errors import LockKeyCollision
 
-REGISTER = """
-insert into shiftlock.jobs (name, lock_key) values (%(name)s, %(lock_key)s)
+REGISTER_KEY = """
+insert into shiftlock.lock_keys (owner, lock_key) values (%(owner)s, %(lock_key)s) on conflict (owner) do nothing
+"""
+REGISTER_JOB = """
+insert into shiftlock.jobs (name, lock_key)
+select owner, lock_key from shiftlock.lock_keys where owner = %(owner)s
 on conflict (name) do nothing
 """
 
 
-def lock_key(name: str) -> int:
-    """The first 8 bytes of the name's SHA-256, as the signed 64-bit number that advisory locks take.
+def lock_key(owner: str) -> int:
+    """The first 8 bytes of the owner's SHA-256, as the signed 64-bit number that advisory locks take.
 
     Not `hashtext`, whose values may change between PostgreSQL versions, nor Python's `hash`, which is salted.
     """
-    return int.from_bytes(sha256(name.encode()).digest()[:8], signed=True)
+    return int.from_bytes(sha256(owner.encode()).digest()[:8], signed=True)
 
 
-def register(connection: psycopg.Connection, names: Iterable[str]) -> int:
+def register(connection: psycopg.Connection, jobs: Iterable[str]) -> int:
     """Give each job its row in the ledger and return how many are new.
 
     The key of a job that is registered already stays what it is. Raises LockKeyCollision.
     """
     new = 0
     with connection.transaction():
-        for name in names:
-            try:
-                new += connection.execute(REGISTER, {"name": name, "lock_key": lock_key(name)}).rowcount
-            except psycopg.errors.UniqueViolation as error:
-                raise LockKeyCollision(name, lock_key(name)) from error
+        for job in jobs:
+            register_key(connection, job)
+            new += connection.execute(REGISTER_JOB, {"owner": job}).rowcount
     return new
+
+
+def register_key(connection: psycopg.Connection, owner: str) -> None:
+    """Store the owner's lock key unless it is there. Raises LockKeyCollision."""
+    try:
+        connection.execute(REGISTER_KEY, {"owner": owner, "lock_key": lock_key(owner)})
+    except psycopg.errors.UniqueViolation as error:
+        raise LockKeyCollision(owner, lock_key(owner)) from error

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -11,11 +12,14 @@ from psycopg.types.json import Jsonb
 
 from handlers.guard.answers import Answer, Claimed
 from handlers.guard.claim import claim
+from handlers.guard.connection import Connect
 from handlers.guard.errors import DatabaseUnavailable, Fenced, NotRegistered, one_line
 from handlers.guard.finish import finish
-from handlers.guard.lock import register
+from handlers.guard.intervene import CannotIntervene, cancel
+from handlers.guard.lock import register, register_key
 from handlers.guard.request import ClaimRequest, Ending
-from handlers.guard.session import Connect, Session, open_session
+from handlers.guard.session import Session, open_session
+from handlers.guard.yielding import Waiting, next_in_line
 
 Value = TypeVar("Value")
 
@@ -23,6 +27,7 @@ HEARTBEAT = """
 update shiftlock.job_runs
 set lease_until = clock_timestamp() + %(lease)s, progress = coalesce(%(progress)s, progress)
 where id = %(run_id)s and fence = %(fence)s and status = 'running'
+returning cancel_reason
 """
 
 # After a lost connection: the lease still protects the run, the lock is taken again for quick detection of a crash.
@@ -34,7 +39,7 @@ with mine as (
     where id = %(run_id)s and fence = %(fence)s and status = 'running'
     returning lock_key
 )
-select pg_try_advisory_lock(lock_key) from mine
+select case when not %(row_only)s::boolean then pg_try_advisory_lock(lock_key) end from mine
 """
 
 
@@ -51,6 +56,11 @@ class Guard:
         self._name = name
         self._session: Session | None = None
         self._opening = threading.Lock()
+
+    @property
+    def row_only(self) -> bool:
+        """Whether a transaction pooler stands in between, so that the row protects runs without the session lock."""
+        return self._usable(None)[0].row_only
 
     def __enter__(self) -> Self:
         self._usable(None)
@@ -70,25 +80,41 @@ class Guard:
                 return claim(session, request)
             except NotRegistered:
                 register(session.connection, [request.job])
+                if request.partition is not None:
+                    register_key(session.connection, request.lock_owner)
                 return claim(session, request)
 
         return self._over_a_session(registered)
 
-    def renew(self, claimed: Claimed, progress: dict[str, Any] | None) -> None:
-        """Renew the lease and store the job's progress. Raises Fenced when the run is no longer this holder's."""
+    def renew(self, claimed: Claimed, progress: dict[str, Any] | None) -> str | None:
+        """Renew the lease and store the job's progress; why somebody wants the run to end, if anybody does.
+
+        Raises Fenced when the run is no longer this holder's.
+        """
         facts = {
             "run_id": claimed.run_id,
             "fence": claimed.fence,
             "lease": self.lease,
             "progress": None if progress is None else Jsonb(progress),
         }
-        renewed = self._over_a_session(lambda session: session.connection.execute(HEARTBEAT, facts).rowcount, claimed)
-        if renewed == 0:
+        row = self._over_a_session(lambda session: session.connection.execute(HEARTBEAT, facts).fetchone(), claimed)
+        if row is None:
             raise Fenced(claimed.run_id, claimed.fence)
+        reason: str | None = row[0]
+        return reason
 
     def finish(self, claimed: Claimed, ending: Ending) -> None:
         """Record the end of an attempt. Raises Fenced when the run is no longer this holder's."""
         self._over_a_session(lambda session: finish(session, claimed, ending), claimed)
+
+    def ask_to_stop(self, run_id: int, reason: str) -> None:
+        """Ask the holder of another run to end it; one that has ended meanwhile needs no asking."""
+        with suppress(CannotIntervene):
+            self._over_a_session(lambda session: cancel(session.connection, run_id, reason))
+
+    def next_in_line(self, lock_key: int) -> Waiting | None:
+        """The run that waits for this lock key, if one does."""
+        return self._over_a_session(lambda session: next_in_line(session.connection, lock_key))
 
     def _over_a_session(self, operation: Callable[[Session], Value], claimed: Claimed | None = None) -> Value:
         """Run the operation, a second time over a new session if the first one broke under it."""
@@ -118,6 +144,7 @@ class Guard:
             "lease": self.lease,
             "backend_pid": session.backend_pid,
             "backend_start": session.backend_start,
+            "row_only": session.row_only,
         }
         try:
             session.connection.execute(REJOIN, facts)

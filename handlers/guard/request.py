@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-Outcome = Literal["succeeded", "failed", "timed_out", "interrupted", "lost"]
-Status = Literal["succeeded", "failed", "pending", "unknown"]
+Outcome = Literal["succeeded", "failed", "timed_out", "interrupted", "cancelled", "lost"]
+Status = Literal["succeeded", "failed", "pending", "unknown", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRequest:
     """Who wants to work on which run, and what the job's policies say.
 
-    own_lock_key: the key to lock instead of the job's, for runs that may overlap.
+    partition: the part of the job that is locked apart from the others.
+    own_lock_key: the key to lock instead of the job's or the partition's, for runs that may overlap.
     lost_budget: how often a run may be lost before it has failed.
     """
 
@@ -25,9 +26,16 @@ class ClaimRequest:
     compute: str
     lease: timedelta
     payload: Mapping[str, Any] = field(default_factory=dict)
+    partition: str | None = None
     own_lock_key: int | None = None
+    overlap: Literal["skip", "queue", "replace", "allow"] = "skip"
     on_lost: Literal["retry", "hold"] = "retry"
     lost_budget: int = 5
+
+    @property
+    def lock_owner(self) -> str:
+        """Whose lock key in the ledger is taken: the job's, or its partition's; no job's name has a slash."""
+        return self.job if self.partition is None else f"{self.job}/{self.partition}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

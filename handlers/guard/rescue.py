@@ -5,19 +5,26 @@ from datetime import datetime
 
 import psycopg
 
+from handlers.guard.connection import work_session
+
 # Only if the lease has ended in the meantime too: the holder may have renewed it since we looked.
 RESCUE = """
 with lost as (
     update shiftlock.job_runs set
-        status = case when %(on_lost)s::text = 'hold' then 'unknown'
-                      when infra_failures >= %(lost_budget)s then 'failed'
-                      else 'pending' end,
-        finished_at = case when %(on_lost)s::text <> 'hold' and infra_failures >= %(lost_budget)s
-                           then clock_timestamp() end,
-        error_msg = %(error)s, infra_failures = infra_failures + 1, next_run = clock_timestamp(),
-        holder = null, backend_pid = null, backend_start = null, lease_until = null
-    where id = %(run_id)s and fence = %(fence)s and status = 'running' and lease_until <= clock_timestamp()
-    returning id, status
+        status = next.status,
+        finished_at = case when next.status in ('failed', 'cancelled') then clock_timestamp() end,
+        error_msg = coalesce(cancel_reason, %(error)s), infra_failures = infra_failures + 1,
+        next_run = clock_timestamp(), holder = null, backend_pid = null, backend_start = null, lease_until = null
+    from (
+        select id, case when %(on_lost)s::text = 'hold' then 'unknown'
+                        when cancel_reason is not null then 'cancelled'
+                        when infra_failures >= %(lost_budget)s then 'failed'
+                        else 'pending' end as status
+        from shiftlock.job_runs where id = %(run_id)s
+    ) as next
+    where job_runs.id = next.id and fence = %(fence)s and job_runs.status = 'running'
+      and lease_until <= clock_timestamp()
+    returning job_runs.id, job_runs.status
 ), ended as (
     update shiftlock.job_attempts attempt
     set outcome = 'lost', ended_at = clock_timestamp(), error = %(error)s
@@ -26,10 +33,12 @@ with lost as (
 select status from lost
 """
 
-# The server's process id may belong to somebody else by now: only together with the start time is it the ghost's.
-END_GHOST = """
-select pg_terminate_backend(ghost.pid, 5000) from pg_stat_get_activity(%(backend_pid)s) as ghost
-where ghost.backend_start = %(backend_start)s and ghost.pid <> pg_backend_pid()
+# The holder's guard: its process id may be somebody else's by now, but not together with the start time. The job's
+# own sessions: by the name that carries run and fence.
+END_GHOSTS = """
+select pg_terminate_backend(ghost.pid, 5000) from pg_stat_activity as ghost
+where ghost.pid <> pg_backend_pid() and ghost.datname = current_database()
+  and (ghost.pid = %(backend_pid)s and ghost.backend_start = %(backend_start)s or ghost.application_name = %(work)s)
 """
 
 NO_HEARTBEAT = "no heartbeat before the lease ended"
@@ -39,6 +48,7 @@ NO_HEARTBEAT = "no heartbeat before the lease ended"
 class LostRun:
     """A run as it was seen after its lease had ended."""
 
+    job: str
     run_id: int
     fence: int
     backend_pid: int | None
@@ -46,10 +56,11 @@ class LostRun:
 
 
 def rescue(connection: psycopg.Connection, lost: LostRun, *, on_lost: str, lost_budget: int) -> str | None:
-    """Record the loss and return the run's new status: pending, failed (lost too often) or unknown (on_lost=hold).
+    """Record the loss and return the run's new status: pending, failed (lost too often), cancelled (somebody had
+    asked for that) or unknown (on_lost=hold).
 
-    None when it was no longer there to rescue. A session of the holder that is still open is ended, since it would
-    go on holding the advisory lock.
+    None when it was no longer there to rescue. Sessions of the holder that are still open are ended: a frozen process
+    would go on holding the advisory lock, and the locks of its open transaction.
     """
     facts = {
         "run_id": lost.run_id,
@@ -61,5 +72,19 @@ def rescue(connection: psycopg.Connection, lost: LostRun, *, on_lost: str, lost_
     row = connection.execute(RESCUE, facts).fetchone()
     if row is None:
         return None
-    connection.execute(END_GHOST, {"backend_pid": lost.backend_pid, "backend_start": lost.backend_start})
+    end_ghosts(connection, lost)
     return str(row[0])
+
+
+def end_ghosts(connection: psycopg.Connection, lost: LostRun) -> None:
+    """End the sessions of a holder that has lost its run, where this role may end them."""
+    facts = {
+        "backend_pid": lost.backend_pid,
+        "backend_start": lost.backend_start,
+        "work": work_session(lost.job, lost.run_id, lost.fence),
+    }
+    try:
+        connection.execute(END_GHOSTS, facts)
+    except psycopg.errors.InsufficientPrivilege:
+        # They are another role's. They go without help too: the server drops a guard that has been idle for a lease.
+        return

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from handlers.declaration.job import Job
 from handlers.guard.answers import Claimed
@@ -59,6 +60,7 @@ class Attempt:
             progress=lambda: {"done": self.context.done, "total": self.context.total},
             on_beat=lambda: self.tell(Beat(self.run, self.context.done, self.context.total)),
             on_lost=lambda text: supervisor.interrupt("lease", text),
+            on_cancel=lambda text: supervisor.interrupt("cancel", text),
         )
         try:
             with lease, supervisor:
@@ -81,7 +83,10 @@ class Attempt:
     def _record(self, performed: Performed, decision: Decision) -> Report:
         """Write the end into the ledger. That this fails never hides the job's own error."""
         error = None if performed.error is None else f"{type(performed.error).__name__}: {one_line(performed.error)}"
-        next_tick = None if self.run.tick is None else self.job.schedule.next(self.run.tick)
+        # The tick after now: those between an old tick and now are for a catch-up to judge, and not simply due.
+        # By the database's clock: this machine's may be wrong.
+        now = self.claimed.began_at + timedelta(seconds=time.monotonic() - self.began)
+        next_tick = None if self.run.tick is None else self.job.schedule.next(max(self.run.tick, now))
         ending = Ending(
             outcome=performed.outcome,
             status=decision.status,
@@ -129,6 +134,8 @@ def _result(performed: Performed, decision: Decision) -> Result:
             return Result.SUCCEEDED
         case "timed_out", _:
             return Result.TIMED_OUT
+        case _, "cancelled":
+            return Result.CANCELLED
         case "interrupted", "pending":
             return Result.INTERRUPTED
         case _, "pending":

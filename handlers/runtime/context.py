@@ -10,8 +10,8 @@ import psycopg
 from aws_lambda_powertools.logging import Logger
 
 from handlers.guard.answers import Claimed
+from handlers.guard.connection import open_connection, work_session
 from handlers.guard.once import Guard
-from handlers.guard.session import open_connection
 from handlers.guard.steps import Steps, idempotency_key
 from handlers.runtime.observer import RunFacts
 from handlers.runtime.stop import Stop
@@ -57,8 +57,12 @@ class Context:
     @cached_property
     def connection(self) -> psycopg.Connection:
         """The job's own connection, in autocommit, opened at first use. Raises DatabaseUnavailable."""
-        name = f"shiftlock {self.job} run {self._claimed.run_id} fence {self._claimed.fence}"
-        return open_connection(self._guard.connect, name=name[:63], settings={"client_connection_check_interval": "1s"})
+        return open_connection(
+            self._guard.connect,
+            name=work_session(self.job, self._claimed.run_id, self._claimed.fence),
+            settings={"client_connection_check_interval": "1s"},
+            pooled=self._guard.row_only,
+        )
 
     def step(self, key: str) -> AbstractContextManager[psycopg.Connection | None]:
         """A transaction for an effect that must happen once in this run, whatever number of attempts it takes.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from psycopg.conninfo import make_conninfo
 
-from handlers.guard.session import Connect
+from handlers.guard.connection import Connect
 from handlers.runtime.iam_token import credentials, sign_token
 from handlers.runtime.settings import DatabaseUrl, IamDatabase
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 from uuid import uuid4
 
+from handlers.declaration.cron import Cron
 from handlers.declaration.job import Job
 
 Trigger = Literal["rule", "schedule", "manual"]
@@ -21,11 +22,15 @@ class MalformedDelivery(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What rang: `at` is the event's own time (aware UTC), or the tick a person asks for; None means a new run."""
+    """What rang: `at` is the event's own time (aware UTC), or the tick a person asks for; None means a new run.
 
-    trigger: Trigger
+    partition: the part of the job it is about, such as one restaurant; parts are locked apart from each other.
+    """
+
+    trigger: str
     at: datetime | None
     payload: Mapping[str, Any] = field(default_factory=dict)
+    partition: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +41,20 @@ class Identity:
     tick: datetime | None
 
 
-def parse_delivery(trigger: object, time: object) -> Delivery:
+def parse_delivery(trigger: object, time: object, partition: object = None) -> Delivery:
     """The delivery of an event's `trigger` and `time` (ISO 8601 with zone, or None). Raises MalformedDelivery."""
     if trigger not in TRIGGERS:
         raise MalformedDelivery(f"trigger is {trigger!r}: allowed is {', '.join(TRIGGERS)}")
+    if partition is not None and not (isinstance(partition, str) and partition):
+        raise MalformedDelivery(f"partition is {partition!r}: allowed is a word, or nothing")
     if time is None and trigger == "manual":
-        return Delivery("manual", None)
+        return Delivery("manual", None, partition=partition)
     at = _instant(time)
     if at is None:
         raise MalformedDelivery(
             f"time is {time!r}: allowed is an ISO 8601 time with zone, such as 2026-11-29T02:00:00Z"
         )
-    return Delivery(trigger, at)
+    return Delivery(trigger, at, partition=partition)
 
 
 def _instant(time: object) -> datetime | None:
@@ -65,11 +72,20 @@ def identify(job: Job, delivery: Delivery) -> Identity:
     """The run that the delivery means: the latest tick at or before its time, never the time of arrival."""
     if delivery.at is None:
         return Identity(f"manual:{uuid4()}", None)
-    tick = job.schedule.previous(delivery.at + EARLY)
-    if tick is None:
-        # The schedule has changed so that nothing was due up to now: still one run per minute named.
-        tick = delivery.at.replace(second=0, microsecond=0)
-    return Identity(tick_key(tick), tick)
+    tick = _tick_meant(job.schedule, delivery.at)
+    return Identity(tick_key(tick) + ("" if delivery.partition is None else f"/{delivery.partition}"), tick)
+
+
+def _tick_meant(schedule: Cron, at: datetime) -> datetime:
+    """The tick of that very minute; else the coming one if it is at most EARLY away; else the latest before."""
+    minute = at.replace(second=0, microsecond=0)
+    latest, coming = schedule.previous(at), schedule.next(at)
+    if latest == minute:
+        return latest
+    if coming is not None and coming - at <= EARLY:
+        return coming
+    # The schedule may have changed so that nothing was due up to now: still one run per minute named.
+    return latest or minute
 
 
 def tick_key(tick: datetime) -> str:

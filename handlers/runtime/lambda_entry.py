@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from handlers.runtime.identity import parse_delivery
 from handlers.runtime.logs import LogObserver, open_log
 from handlers.runtime.metrics import MetricsObserver
-from handlers.runtime.report import QUIET, Report
+from handlers.runtime.report import DUPLICATES, QUIET, Report
 from handlers.runtime.runner import Runner
 from handlers.runtime.settings import read_settings
 from handlers.runtime.stop import Stop
@@ -54,8 +54,8 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         ends_at=ends_at,
     )
     job = SCHEDULE.find(os.environ.get("SHIFTLOCK_JOB", ""))
-    report = runner.run(job, parse_delivery(event.get("trigger"), event.get("time")))
-    if report.result not in QUIET:
+    report = runner.run(job, parse_delivery(event.get("trigger"), event.get("time"), event.get("partition")))
+    if report.result not in QUIET or (job.on_duplicate == "error" and report.result in DUPLICATES):
         raise AttemptFailed(report)
     return {
         "job": report.job,

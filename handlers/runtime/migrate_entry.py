@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 import psycopg
 
+from handlers.guard.connection import open_connection
 from handlers.guard.errors import DatabaseUnavailable, LockKeyCollision, one_line
 from handlers.guard.lock import register
 from handlers.guard.migrate import migrate
-from handlers.guard.session import open_connection
 from handlers.runtime.database import connection_strings
 from handlers.runtime.iam_token import NoCredentials
 from handlers.runtime.report import EXIT_BAD_INPUT, EXIT_CODES, Result

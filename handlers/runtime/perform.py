@@ -16,7 +16,12 @@ from handlers.runtime.supervisor import Interruption, Reason
 
 JobFunction = Callable[[Context], Mapping[str, Any] | None]
 
-_OUTCOMES: dict[Reason, AttemptOutcome] = {"deadline": "timed_out", "stop": "interrupted", "lease": "lost"}
+_OUTCOMES: dict[Reason, AttemptOutcome] = {
+    "deadline": "timed_out",
+    "stop": "interrupted",
+    "lease": "lost",
+    "cancel": "cancelled",
+}
 
 
 @dataclass(frozen=True, slots=True)

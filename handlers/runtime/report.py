@@ -4,7 +4,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from handlers.guard.answers import AlreadyDone, Busy, Exhausted, Held, NotDue, Overlap, Paused, Refusal
+from handlers.guard.answers import (
+    AlreadyDone,
+    Busy,
+    Exhausted,
+    Held,
+    NotDue,
+    OtherPayload,
+    Overlap,
+    Paused,
+    Queued,
+    Refusal,
+)
 
 
 class Result(StrEnum):
@@ -19,6 +30,9 @@ class Result(StrEnum):
     ALREADY_DONE = "already_done"
     BUSY = "busy"
     OVERLAP = "overlap"
+    QUEUED = "queued"
+    OTHER_PAYLOAD = "other_payload"
+    CANCELLED = "cancelled"
     PAUSED = "paused"
     NOT_DUE = "not_due"
     HELD = "held"
@@ -42,6 +56,9 @@ EXIT_CODES = {
     Result.HELD: 15,
     Result.EXHAUSTED: 16,
     Result.NOT_DUE: 17,
+    Result.QUEUED: 18,
+    Result.OTHER_PAYLOAD: 19,
+    Result.CANCELLED: 20,
     Result.UNAVAILABLE: 69,
     Result.INTERRUPTED: 143,
 }
@@ -52,6 +69,8 @@ _REFUSALS: dict[type, Result] = {
     AlreadyDone: Result.ALREADY_DONE,
     Busy: Result.BUSY,
     Overlap: Result.OVERLAP,
+    Queued: Result.QUEUED,
+    OtherPayload: Result.OTHER_PAYLOAD,
     Paused: Result.PAUSED,
     NotDue: Result.NOT_DUE,
     Held: Result.HELD,
@@ -65,10 +84,15 @@ QUIET = frozenset(
         Result.ALREADY_DONE,
         Result.BUSY,
         Result.OVERLAP,
+        Result.QUEUED,
+        Result.CANCELLED,
         Result.PAUSED,
         Result.NOT_DUE,
     }
 )
+
+
+DUPLICATES = frozenset({Result.ALREADY_DONE, Result.BUSY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +118,7 @@ def refused(job: str, run_key: str, answer: Refusal) -> Report:
     """The report of a claim that got a no."""
     result = _REFUSALS[type(answer)]
     value = answer.result if isinstance(answer, AlreadyDone) else None
-    run_id = answer.run_id if isinstance(answer, AlreadyDone | Held | Exhausted) else 0
+    run_id = answer.run_id if isinstance(answer, AlreadyDone | Held | Exhausted | OtherPayload) else 0
     return Report(job, run_key, result, describe(answer), run_id=run_id, value=value)
 
 
@@ -107,6 +131,10 @@ def describe(answer: Refusal) -> str:
             return f"{holder} is working on this run" + ("" if alive else ", though its session has ended")
         case Overlap(other_run_key=other, holder=holder):
             return f"run {other} of the same job is going on at {holder}"
+        case Queued(other_run_key=other):
+            return f"it waits in the ledger until run {other} has ended"
+        case OtherPayload(run_id=run_id):
+            return f"run {run_id} has the same key and another payload: give each piece of work a key of its own"
         case Paused(since=since):
             return f"the job has been paused since {since:%Y-%m-%d %H:%M} UTC"
         case NotDue(until=until):

@@ -7,7 +7,7 @@ from typing import Literal
 
 from handlers.declaration.job import Job
 
-AttemptOutcome = Literal["succeeded", "failed", "timed_out", "interrupted", "lost"]
+AttemptOutcome = Literal["succeeded", "failed", "timed_out", "interrupted", "lost", "cancelled"]
 
 # A task that is stopped, or loses its database, is not the job's fault and uses up no attempt, but not for ever.
 INFRASTRUCTURE_BUDGET = 5
@@ -24,7 +24,7 @@ class Fatal(Exception):
 class Decision:
     """The run's next status; when that is pending, the wait before it may start again."""
 
-    status: Literal["succeeded", "failed", "pending", "unknown"]
+    status: Literal["succeeded", "failed", "pending", "unknown", "cancelled"]
     because: str
     wait: timedelta = timedelta()
 
@@ -39,6 +39,8 @@ def after(
     """
     if outcome == "succeeded":
         return Decision("succeeded", "the job returned")
+    if outcome == "cancelled":
+        return Decision("cancelled", "somebody asked for its end")
     if outcome == "lost" or outcome == "interrupted":
         if outcome == "lost" and job.on_lost == "hold":
             return Decision("unknown", "its lease was lost and on_lost is hold")

@@ -11,7 +11,7 @@ from uuid import uuid4
 from aws_lambda_powertools.logging import Logger
 
 from handlers.declaration.job import Job
-from handlers.guard.answers import Busy, Claimed
+from handlers.guard.answers import Claimed
 from handlers.guard.lock import lock_key
 from handlers.guard.once import Guard
 from handlers.guard.request import ClaimRequest
@@ -20,13 +20,14 @@ from handlers.runtime.context import Context
 from handlers.runtime.database import connection_strings
 from handlers.runtime.identity import Delivery, Identity, identify
 from handlers.runtime.observer import Observer, Refused, RunEvent, RunFacts
+from handlers.runtime.patience import patience
 from handlers.runtime.report import Report, Result, refused
 from handlers.runtime.retry import INFRASTRUCTURE_BUDGET, fits_in_process
 from handlers.runtime.settings import Settings
 from handlers.runtime.stop import Stop
 
-# The lease ends by the database's clock; waiting a little longer (seconds) finds it ended at the first look.
-LEASE_MARGIN = 0.5
+# Whether this process has said that it works behind a pooler: once is enough for all its runs.
+_SAID_POOLED: list[bool] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +50,37 @@ class Runner:
 
         Raises DatabaseUnavailable and SchemaTooOld when the ledger cannot be asked at all.
         """
-        identity = identify(job, delivery)
-        request = self._request(job, delivery, identity)
         connect = connection_strings(self.settings.database)
         with Guard(connect, lease=self.settings.lease, name=f"shiftlock {job.name} guard") as guard:
-            while True:
-                answer = guard.claim(request)
-                if isinstance(answer, Claimed):
-                    report, wait = self._attempt(job, _facts(request, answer), answer, guard)
-                    if wait is None or self.stop.wait(wait.total_seconds()):
-                        return report
-                # A dead holder's lease is waited out, so that this delivery takes the run over instead of being lost.
-                elif not (isinstance(answer, Busy) and not answer.alive and self._outlives(answer)):
-                    self._tell(Refused(_facts(request), answer))
-                    return refused(job.name, identity.run_key, answer)
+            self._say_once_if_pooled(guard)
+            report, lock_key = self._until_ended(job, guard, self._request(job, delivery, identify(job, delivery)))
+            while job.overlap == "queue" and lock_key is not None and self._has_time_for(job):
+                waiting = guard.next_in_line(lock_key)
+                if waiting is None:
+                    break
+                delivery = Delivery(waiting.trigger, waiting.tick, waiting.payload, waiting.partition)
+                request = self._request(job, delivery, Identity(waiting.run_key, waiting.tick))
+                _, lock_key = self._until_ended(job, guard, request)
+            return report
+
+    def _until_ended(self, job: Job, guard: Guard, request: ClaimRequest) -> tuple[Report, int | None]:
+        """The report of the run, and the lock key it had if it was ours."""
+        first_no: float | None = None
+        while True:
+            answer = guard.claim(request)
+            if isinstance(answer, Claimed):
+                report, wait = self._attempt(job, _facts(request, answer), answer, guard)
+                if wait is None or self.stop.wait(wait.total_seconds()):
+                    return report, answer.lock_key
+                continue
+            first_no = first_no or time.monotonic()
+            waited = time.monotonic() - first_no
+            more = patience(job, answer, waited=waited, lease=self.settings.lease.total_seconds())
+            if more is not None and more.stop_run is not None:
+                guard.ask_to_stop(more.stop_run, f"replaced by run {request.run_key}")
+            if more is None or not self._waits(more.wait):
+                self._tell(Refused(_facts(request), answer))
+                return refused(job.name, request.run_key, answer), None
 
     def _request(self, job: Job, delivery: Delivery, identity: Identity) -> ClaimRequest:
         return ClaimRequest(
@@ -75,7 +93,9 @@ class Runner:
             compute=self.compute,
             lease=self.settings.lease,
             payload=delivery.payload,
-            own_lock_key=lock_key(f"{job.name}/{identity.run_key}") if job.overlap == "allow" else None,
+            partition=delivery.partition,
+            own_lock_key=lock_key(f"{job.name} {identity.run_key}") if job.overlap == "allow" else None,
+            overlap=job.overlap,
             on_lost=job.on_lost,
             lost_budget=INFRASTRUCTURE_BUDGET,
         )
@@ -93,11 +113,22 @@ class Runner:
         )
         return report, decision.wait if fits else None
 
-    def _outlives(self, busy: Busy) -> bool:
-        """Wait until the lease has ended; False when this process ends before."""
-        wait = busy.lease_left + LEASE_MARGIN
+    def _waits(self, seconds: float) -> bool:
+        """Wait that long; False when this process ends before."""
         left = self._left()
-        return (left is None or wait < left) and not self.stop.wait(wait)
+        return (left is None or seconds < left) and not self.stop.wait(seconds)
+
+    def _has_time_for(self, job: Job) -> bool:
+        left = self._left()
+        return not self.stop.is_set() and (left is None or left >= job.longest_run.total_seconds())
+
+    def _say_once_if_pooled(self, guard: Guard) -> None:
+        if guard.row_only and not _SAID_POOLED:
+            _SAID_POOLED.append(True)
+            self.log.warning(
+                "the database is behind a transaction pooler: runs are guarded by their rows alone, and a dead holder "
+                "is noticed at the end of its lease; give the guard a direct connection to notice it at once"
+            )
 
     def _left(self) -> float | None:
         return None if self.ends_at is None else self.ends_at - time.monotonic()

@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from handlers.runtime.stop import Stop
 
-Reason = Literal["deadline", "stop", "lease"]
+Reason = Literal["deadline", "stop", "lease", "cancel"]
 
 
 class Interruption(KeyboardInterrupt):

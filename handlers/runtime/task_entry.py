@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import FrameType
 
 from handlers.declaration.catalogue import UnknownJob
@@ -42,8 +43,12 @@ def run(arguments: list[str], environ: Mapping[str, str]) -> Report:
     if len(arguments) != 1:
         raise UnknownJob(" ".join(arguments), tuple(job.name for job in SCHEDULE))
     job = SCHEDULE.find(arguments[0])
-    # A task started by hand, with neither variable, is a request of its own.
-    delivery = parse_delivery(environ.get("SHIFTLOCK_TRIGGER", "manual"), environ.get("SHIFTLOCK_EVENT_TIME"))
+    # A task started by hand, with neither variable, is for the latest tick.
+    delivery = parse_delivery(
+        environ.get("SHIFTLOCK_TRIGGER", "manual"),
+        environ.get("SHIFTLOCK_EVENT_TIME", datetime.now(UTC).isoformat()),
+        environ.get("SHIFTLOCK_PARTITION"),
+    )
     settings = read_settings(environ)
     log = open_log()
     runner = Runner(

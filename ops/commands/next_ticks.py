@@ -31,8 +31,11 @@ def next_ticks(name: str | None, *, count: int, start: datetime | None, as_json:
 
 
 def _merged(jobs: Iterable[Job], start: datetime) -> Iterator[tuple[datetime, Job]]:
-    each = [((tick, place, job) for tick in job.schedule.between(start, END)) for place, job in enumerate(jobs)]
-    return ((tick, job) for tick, _, job in merge(*each))
+    return merge(*(_ticks(job, start) for job in jobs), key=lambda tick_and_job: tick_and_job[0])
+
+
+def _ticks(job: Job, start: datetime) -> Iterator[tuple[datetime, Job]]:
+    return ((tick, job) for tick in job.schedule.between(start, END))
 
 
 def _cells(tick: datetime, job: Job, now: datetime) -> tuple[str | None, ...]:

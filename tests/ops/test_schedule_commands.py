@@ -1,6 +1,7 @@
 """`jobs list` and `jobs next`."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import psycopg
@@ -8,6 +9,8 @@ import pytest
 
 from handlers.declaration.duration import hours
 from handlers.declaration.placement import place
+from handlers.guard.errors import SchemaTooOld
+from handlers.guard.session import SCHEMA_NEEDED
 from handlers.runtime.identity import tick_key
 from handlers.schedule import SCHEDULE
 from tests.guard.holders import claimed, guard_on, request
@@ -15,6 +18,8 @@ from tests.ops.command import Jobs
 from tests.runtime.running import run, sample
 
 JOB = SCHEDULE.find("session-cleanup")
+# The schedule's own job, but for what it does.
+OF_JOB = replace(sample("succeed"), name=JOB.name, schedule=JOB.schedule)
 START = datetime(2026, 11, 28, 22, 50, tzinfo=UTC)
 
 
@@ -42,7 +47,7 @@ def test_the_next_tick_is_shown_in_utc_and_in_the_zone_of_the_job(jobs_without_d
 
 
 def test_the_list_shows_the_last_run_of_each_job_and_plans_are_none(jobs: Jobs, database_url: str) -> None:
-    run(sample("succeed", name=JOB.name, schedule=JOB.schedule), database_url)
+    run(OF_JOB, database_url)
     header, *rows = jobs("list").out.splitlines()
     assert "last run   at (UTC)" in header
     [of_job] = [row for row in rows if row.startswith(JOB.name)]
@@ -53,11 +58,10 @@ def test_the_list_shows_the_last_run_of_each_job_and_plans_are_none(jobs: Jobs, 
 def test_the_last_run_is_the_latest_start_though_its_row_was_planned_before_others(
     jobs: Jobs, database_url: str
 ) -> None:
-    job = sample("succeed", name=JOB.name, schedule=JOB.schedule)
     tick = datetime(2026, 11, 29, 2, 0, tzinfo=UTC)
-    run(job, database_url, at=tick)
-    run(job, database_url, at=tick - hours(5), trigger="manual")
-    run(job, database_url, at=tick + timedelta(minutes=15))
+    run(OF_JOB, database_url, at=tick)
+    run(OF_JOB, database_url, at=tick - hours(5), trigger="manual")
+    run(OF_JOB, database_url, at=tick + timedelta(minutes=15))
     [record] = [each for each in json.loads(jobs("list", "--json").out) if each["job"] == JOB.name]
     assert record["last_run"]["run_key"] == "2026-11-29T02:15Z"
 
@@ -65,7 +69,7 @@ def test_the_last_run_is_the_latest_start_though_its_row_was_planned_before_othe
 def test_a_skipped_run_is_listed_with_its_reason(jobs: Jobs, database_url: str) -> None:
     with guard_on(database_url) as guard:
         claimed(guard, request("2026-11-29T01:45Z", job=JOB.name))
-        run(sample("succeed", name=JOB.name, schedule=JOB.schedule), database_url)
+        run(OF_JOB, database_url)
         assert "skipped: overlap" in jobs("runs").out
     [record] = [each for each in json.loads(jobs("list", "--json").out) if each["job"] == JOB.name]
     assert (record["last_run"]["status"], record["last_run"]["skip_reason"]) == ("skipped", "overlap")
@@ -75,7 +79,7 @@ def test_a_skipped_run_is_listed_with_its_reason(jobs: Jobs, database_url: str) 
     ("url", "note"),
     [
         ("host=/nonexistent dbname=ledger", "database ledger at /nonexistent:5432 unavailable: "),
-        (None, "the ledger is at migration 0, this code needs 1: run `jobs migrate` first"),
+        (None, str(SchemaTooOld(0, SCHEMA_NEEDED))),
     ],
 )
 def test_a_ledger_that_cannot_be_read_costs_one_line_and_no_list(

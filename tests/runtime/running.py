@@ -1,5 +1,6 @@
 """Run a sample job through the real runner against a test's database."""
 
+import multiprocessing
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -17,6 +18,8 @@ from handlers.runtime.runner import Runner
 from handlers.runtime.settings import DatabaseUrl, Settings
 from handlers.runtime.stop import Stop
 
+# A worker of its own that a test may kill, without the time to start an interpreter.
+FORK = multiprocessing.get_context("fork")
 TICK = datetime(2026, 11, 29, 2, 0, tzinfo=UTC)
 QUICK = Retry(attempts=3, base=timedelta(milliseconds=1), cap=timedelta(milliseconds=1))
 
@@ -39,6 +42,7 @@ def run(
     seconds_left: float | None = None,
     lease: timedelta = timedelta(seconds=30),
     observers: Sequence[Observer] | None = None,
+    partition: str | None = None,
 ) -> Report:
     """The report of one delivery."""
     log = open_log()
@@ -50,4 +54,4 @@ def run(
         compute="test",
         ends_at=None if seconds_left is None else time.monotonic() + seconds_left,
     )
-    return runner.run(job, Delivery(trigger, at))
+    return runner.run(job, Delivery(trigger, at, partition=partition))

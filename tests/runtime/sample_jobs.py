@@ -61,6 +61,13 @@ def wait_until_told_to_stop(context: Context) -> None:
     context.stop_if_asked()
 
 
+def wait_for_the_word(context: Context) -> Mapping[str, object]:
+    context.connection.execute("notify begun")
+    context.connection.execute("select pg_advisory_lock(1234, 1)")
+    context.connection.execute("select pg_advisory_unlock(1234, 1)")
+    return {"attempt": context.attempt}
+
+
 def two_steps_and_a_failure_between(context: Context) -> Mapping[str, object]:
     for name in ("first", "second"):
         with context.step(name) as tx:

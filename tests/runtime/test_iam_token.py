@@ -105,13 +105,13 @@ def test_a_task_gets_the_keys_of_its_role_from_the_ecs_agent(monkeypatch: pytest
 def test_an_agent_that_refuses_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     with agent() as address:
         monkeypatch.setattr(iam_token, "TASK_CREDENTIALS", address)
-        with pytest.raises(NoCredentials, match="^no AWS credentials .*HTTP Error 400"):
+        with pytest.raises(NoCredentials, match=r"^no AWS credentials .*HTTP Error 400"):
             credentials({"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/v2/credentials/other"})
 
 
 def test_an_agent_that_is_not_there_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(iam_token, "TASK_CREDENTIALS", "http://127.0.0.1:1")
-    with pytest.raises(NoCredentials, match="^no AWS credentials .*refused") as caught:
+    with pytest.raises(NoCredentials, match=r"^no AWS credentials .*refused") as caught:
         credentials({"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/v2/credentials/abc"})
     assert "\n" not in str(caught.value)
 

@@ -22,6 +22,7 @@ NIGHTLY = cron("0 2 * * ? *")
 RIYADH = cron("0 2 * * ? *", zone="Asia/Riyadh")
 LONDON = cron("30 1 * * ? *", zone="Europe/London")
 QUARTERS = cron("0/15 * * * ? *")
+MINUTES = cron("* * * * ? *")
 
 
 def job(schedule: Cron) -> Job:
@@ -43,6 +44,8 @@ def key(schedule: Cron, time: str, trigger: Trigger = "rule") -> str:
         pytest.param(NIGHTLY, "2026-11-30T01:58:00Z", "2026-11-29T02:00Z", id="almost a day late"),
         pytest.param(QUARTERS, "2026-11-29T02:14:58Z", "2026-11-29T02:15Z", id="early for the next quarter"),
         pytest.param(QUARTERS, "2026-11-29T02:13:59Z", "2026-11-29T02:00Z", id="late for the last quarter"),
+        pytest.param(MINUTES, "2026-11-29T02:00:00Z", "2026-11-29T02:00Z", id="a tick every minute, on time"),
+        pytest.param(MINUTES, "2026-11-29T02:00:57Z", "2026-11-29T02:00Z", id="a tick every minute, within its own"),
         pytest.param(RIYADH, "2026-11-28T23:00:00Z", "2026-11-28T23:00Z", id="a zone's 02:00 by UTC"),
         pytest.param(RIYADH, "2026-11-29T02:00:00+03:00", "2026-11-28T23:00Z", id="an event with an offset"),
         pytest.param(LONDON, "2026-07-01T00:30:00Z", "2026-07-01T00:30Z", id="summer time"),

@@ -52,7 +52,7 @@ def test_a_lease_within_its_bounds_is_taken(given: str, seconds: int) -> None:
 
 @pytest.mark.parametrize("given", ["0", "601", "-1", "1.5", "1e2", " 30", "٣٠", ""])
 def test_a_lease_out_of_bounds_or_no_whole_number_is_refused(given: str) -> None:
-    with pytest.raises(InvalidSettings, match="SHIFTLOCK_LEASE_SECONDS is .* from 1 to 600"):
+    with pytest.raises(InvalidSettings, match=r"SHIFTLOCK_LEASE_SECONDS is .* from 1 to 600"):
         read_settings({**LOCAL, "SHIFTLOCK_LEASE_SECONDS": given})
 
 

@@ -1,4 +1,4 @@
-"""What a process writes to stdout: metrics that CloudWatch accepts and alarms can rely on, and logs that name the run."""
+"""What a process writes to stdout: metrics that CloudWatch accepts and alarms rely on, logs that name the run."""
 
 import json
 import os

@@ -1,9 +1,14 @@
 -- The ledger: every run of every job is one row that ends in a named state.
 
+-- Derived from the owner's name once, then only read: two owners that share a key would lock each other out.
+create table shiftlock.lock_keys (
+    owner    text primary key check (owner <> ''), -- a job's name, or `job/partition`
+    lock_key bigint not null constraint one_owner_per_lock_key unique
+);
+
 create table shiftlock.jobs (
     name          text primary key check (name ~ '^[a-z][a-z0-9]*(-[a-z0-9]+)*$' and length(name) <= 40),
-    -- Derived from the name once, then only read: two jobs that share a key would lock each other out.
-    lock_key      bigint not null constraint one_job_per_lock_key unique,
+    lock_key      bigint not null unique references shiftlock.lock_keys (lock_key),
     registered_at timestamptz not null default clock_timestamp(),
     paused_at     timestamptz
 );
@@ -16,6 +21,7 @@ create table shiftlock.job_runs (
     job_name       text not null references shiftlock.jobs (name),
     -- What makes two deliveries the same run: the tick's UTC minute, a message's key, a manual request's id.
     run_key        text not null check (run_key <> ''),
+    partition      text,
     lock_key       bigint not null,
     tick           timestamptz,
     trigger        text not null,
@@ -26,6 +32,8 @@ create table shiftlock.job_runs (
                    (skip_reason in ('overlap', 'window', 'cap', 'dst', 'paused', 'superseded', 'too_late')),
     -- Due is: next_run <= now() and status = 'pending'.
     next_run       timestamptz not null default clock_timestamp(),
+    -- Held up by another run of its lock key, with the promise to run after it.
+    waiting        boolean not null default false,
     last_run       timestamptz,
     attempt        integer not null default 0,
     infra_failures integer not null default 0,
@@ -38,6 +46,8 @@ create table shiftlock.job_runs (
     checkpoint     jsonb,
     result         jsonb,
     error_msg      text,
+    -- Why somebody wants the run to end; the holder learns of it with its next heartbeat.
+    cancel_reason  text,
     created_at     timestamptz not null default clock_timestamp(),
     finished_at    timestamptz,
     constraint one_row_per_run unique (job_name, run_key),
@@ -50,6 +60,8 @@ create table shiftlock.job_runs (
 
 -- Overlap is impossible by the row alone, also where no session lock can be held (behind a transaction pooler).
 create unique index one_running_per_lock_key on shiftlock.job_runs (lock_key) where status = 'running';
+-- Never a line of runs: one may wait for the one that goes on.
+create unique index one_waiting_per_lock_key on shiftlock.job_runs (lock_key) where status = 'pending' and waiting;
 create index job_runs_due on shiftlock.job_runs (next_run) where status = 'pending';
 create index job_runs_recent on shiftlock.job_runs (job_name, id desc);
 
@@ -76,7 +88,7 @@ create table shiftlock.job_attempts (
     holder     text not null,
     compute    text not null,
     outcome    text check (outcome in
-               ('succeeded', 'failed', 'timed_out', 'lost', 'interrupted', 'start_failed', 'fenced')),
+               ('succeeded', 'failed', 'timed_out', 'lost', 'interrupted', 'cancelled', 'start_failed', 'fenced')),
     started_at timestamptz not null default clock_timestamp(),
     ended_at   timestamptz,
     error      text,

@@ -1,0 +1,99 @@
+"""What a refused tick leaves in the ledger: a row that is skipped with its reason, or one that waits for its turn."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from handlers.guard.answers import Answer, Overlap, Paused, Queued
+from handlers.guard.request import ClaimRequest
+
+SKIP = """
+insert into shiftlock.job_runs as run
+    (job_name, run_key, partition, lock_key, tick, trigger, payload, status, skip_reason, next_run, finished_at)
+select name, %(run_key)s, %(partition)s, lock_key, %(tick)s, %(trigger)s, %(payload)s, 'skipped', %(reason)s, %(tick)s,
+       clock_timestamp()
+from shiftlock.jobs where name = %(job)s
+on conflict (job_name, run_key) do update
+set status = 'skipped', skip_reason = excluded.skip_reason, finished_at = excluded.finished_at
+where run.status = 'pending' and run.attempt = 0 and not run.waiting
+"""
+
+# The place of the one that may wait is taken by one_waiting_per_lock_key, whoever comes at the same time.
+QUEUE = """
+insert into shiftlock.job_runs as run
+    (job_name, run_key, partition, lock_key, tick, trigger, payload, status, next_run, waiting)
+select job_name, %(run_key)s, %(partition)s, lock_key, %(tick)s, %(trigger)s, %(payload)s, 'pending',
+       coalesce(%(tick)s::timestamptz, clock_timestamp()), true
+from shiftlock.job_runs where id = %(other)s
+on conflict (job_name, run_key) do update set waiting = true, lock_key = excluded.lock_key
+where run.status = 'pending'
+"""
+
+
+NEXT_IN_LINE = """
+select run_key, partition, tick, trigger, payload from shiftlock.job_runs
+where lock_key = %(lock_key)s and status = 'pending' and waiting
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A run that waits for the one before it."""
+
+    run_key: str
+    partition: str | None
+    tick: datetime | None
+    trigger: str
+    payload: dict[str, Any]
+
+
+def next_in_line(connection: psycopg.Connection, lock_key: int) -> Waiting | None:
+    """The run that waits for the lock key, if one does."""
+    row = connection.execute(NEXT_IN_LINE, {"lock_key": lock_key}).fetchone()
+    return None if row is None else Waiting(*row)
+
+
+def give_way(connection: psycopg.Connection, request: ClaimRequest, answer: Answer) -> Answer:
+    """Leave the row that the answer calls for; the answer, or Queued when the run will have its turn.
+
+    A refused request of a person leaves no skipped row: it is told to the person, and no tick is missed.
+    """
+    if isinstance(answer, Overlap):
+        if request.overlap == "queue" and _queued(connection, request, answer):
+            return Queued(answer.other_run_key)
+        if request.overlap == "replace":
+            if not answer.newer:
+                return answer  # the other will be asked to stop
+            _skip(connection, request, "superseded")
+        else:
+            _skip(connection, request, "overlap")
+    elif isinstance(answer, Paused):
+        _skip(connection, request, "paused")
+    return answer
+
+
+def _queued(connection: psycopg.Connection, request: ClaimRequest, overlap: Overlap) -> bool:
+    try:
+        connection.execute(QUEUE, {**_facts(request), "other": overlap.other_run_id})
+    except psycopg.errors.UniqueViolation:
+        return False  # another run waits already
+    return True
+
+
+def _skip(connection: psycopg.Connection, request: ClaimRequest, reason: str) -> None:
+    if request.tick is not None:
+        connection.execute(SKIP, {**_facts(request), "reason": reason})
+
+
+def _facts(request: ClaimRequest) -> dict[str, object]:
+    return {
+        "job": request.job,
+        "run_key": request.run_key,
+        "partition": request.partition,
+        "tick": request.tick,
+        "trigger": request.trigger,
+        "payload": Jsonb(dict(request.payload)),
+    }
