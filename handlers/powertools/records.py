@@ -16,7 +16,7 @@ TAKE = """
 with prior as materialized (
     select status, extract(epoch from live_until - clock_timestamp())::float8 as seconds_left, payload_hash, response
     from shiftlock.idempotency_records
-    where key = %(key)s and live_until > clock_timestamp()
+    where key = %(key)s and live_until > clock_timestamp() and holder <> %(holder)s
 ), taken as (
     insert into shiftlock.idempotency_records as record (key, status, holder, live_until, payload_hash)
     select %(key)s, 'INPROGRESS', %(holder)s, clock_timestamp() + %(lease)s, %(payload_hash)s

@@ -26,7 +26,9 @@ MINUTES = cron("* * * * ? *")
 
 
 def job(schedule: Cron) -> Job:
-    return Job("sample", target="tests.runtime.sample_jobs:succeed", schedule=schedule, longest_run=timedelta(minutes=1))
+    return Job(
+        "sample", target="tests.runtime.sample_jobs:succeed", schedule=schedule, longest_run=timedelta(minutes=1)
+    )
 
 
 def key(schedule: Cron, time: str, trigger: Trigger = "rule") -> str:
@@ -39,7 +41,9 @@ def key(schedule: Cron, time: str, trigger: Trigger = "rule") -> str:
         pytest.param(NIGHTLY, "2026-11-29T02:00:00Z", "2026-11-29T02:00Z", id="on time"),
         pytest.param(NIGHTLY, "2026-11-29T02:00:41.5Z", "2026-11-29T02:00Z", id="within its minute"),
         pytest.param(NIGHTLY, "2026-11-29T01:59:57Z", "2026-11-29T02:00Z", id="3 seconds early"),
-        pytest.param(NIGHTLY, "2026-11-29T01:58:59Z", "2026-11-28T02:00Z", id="more than a minute early: the one before"),
+        pytest.param(
+            NIGHTLY, "2026-11-29T01:58:59Z", "2026-11-28T02:00Z", id="more than a minute early: the one before"
+        ),
         pytest.param(NIGHTLY, "2026-11-29T09:12:00Z", "2026-11-29T02:00Z", id="hours late"),
         pytest.param(NIGHTLY, "2026-11-30T01:58:00Z", "2026-11-29T02:00Z", id="almost a day late"),
         pytest.param(QUARTERS, "2026-11-29T02:14:58Z", "2026-11-29T02:15Z", id="early for the next quarter"),
@@ -49,7 +53,9 @@ def key(schedule: Cron, time: str, trigger: Trigger = "rule") -> str:
         pytest.param(RIYADH, "2026-11-28T23:00:00Z", "2026-11-28T23:00Z", id="a zone's 02:00 by UTC"),
         pytest.param(RIYADH, "2026-11-29T02:00:00+03:00", "2026-11-28T23:00Z", id="an event with an offset"),
         pytest.param(LONDON, "2026-07-01T00:30:00Z", "2026-07-01T00:30Z", id="summer time"),
-        pytest.param(LONDON, "2026-10-25T01:30:00Z", "2026-10-25T00:30Z", id="the repeated hour means its first showing"),
+        pytest.param(
+            LONDON, "2026-10-25T01:30:00Z", "2026-10-25T00:30Z", id="the repeated hour means its first showing"
+        ),
     ],
 )
 def test_an_event_means_the_latest_tick_at_its_own_time(schedule: Cron, event: str, tick: str) -> None:
