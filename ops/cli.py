@@ -1,4 +1,4 @@
-"""`jobs`: look at the schedule and the ledger, run a job, migrate.
+"""`jobs`: look at the schedule and the ledger, run a job, end or repeat a run, migrate.
 
 What a command works with is imported when it is called: `jobs --help` must not wait for a database driver, and a
 mistake in the job table must be an answer, not a traceback.
@@ -10,7 +10,21 @@ from collections.abc import Sequence
 
 import typer
 
-from ops.parameters import AsJson, Count, From, JobName, Last, MaybeJobName, MaybeStatus, RunName, Tick, Verbose
+from ops.parameters import (
+    As,
+    AsJson,
+    Count,
+    From,
+    JobName,
+    Last,
+    MaybeJobName,
+    MaybeStatus,
+    Note,
+    Reason,
+    RunName,
+    Tick,
+    Verbose,
+)
 
 app = typer.Typer(
     name="jobs",
@@ -60,6 +74,38 @@ def show(run: RunName, *, as_json: AsJson = False) -> None:
     from ops.commands.show import show_run
 
     show_run(run, as_json=as_json)
+
+
+@app.command("cancel")
+def cancel(run: RunName, *, reason: Reason = None) -> None:
+    """End a run: at once if it is pending; one that is running hears of it with its next heartbeat."""
+    from ops.commands.cancel import cancel_run
+
+    cancel_run(run, reason=reason)
+
+
+@app.command("resolve")
+def resolve(run: RunName, *, verdict: As, note: Note = None) -> None:
+    """Say what became of an unknown run, or have it tried again."""
+    from ops.commands.resolve import resolve_run
+
+    resolve_run(run, verdict=verdict, note=note)
+
+
+@app.command("retry")
+def retry(run: RunName) -> None:
+    """Let a run that failed, was skipped or was cancelled be due again, for one more attempt."""
+    from ops.commands.retry import retry_run
+
+    retry_run(run)
+
+
+@app.command("doctor")
+def doctor(*, as_json: AsJson = False) -> int:
+    """Check the database, the ledger and what is stuck there. Exits with 1 when there is a problem."""
+    from ops.commands.doctor import doctor
+
+    return doctor(as_json=as_json)
 
 
 @app.command("migrate")

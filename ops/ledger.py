@@ -25,8 +25,8 @@ cross join lateral (
 
 # A run's time is counted from its first attempt's start to its last one's end, the waits between them included.
 RUNS = """
-select run.id, run.job_name as job, run.run_key, run.tick, run.trigger, run.status, run.skip_reason,
-       run.attempt as attempts, run.next_run as due_at, tried.began as started_at,
+select run.id, run.job_name as job, run.run_key, run.partition, run.tick, run.trigger, run.status, run.skip_reason,
+       run.waiting, run.cancel_reason, run.attempt as attempts, run.next_run as due_at, tried.began as started_at,
        extract(epoch from tried.until - tried.began)::float8 as seconds, run.error_msg as error
 from (
     select * from shiftlock.job_runs
@@ -44,8 +44,9 @@ RUN_BY_ID = "select id from shiftlock.job_runs where id = %(id)s"
 RUN_BY_KEY = "select id from shiftlock.job_runs where job_name = %(job)s and run_key = %(run_key)s"
 
 DETAILS = """
-select id, job_name as job, run_key, tick, trigger, payload, status, skip_reason, next_run as due_at,
-       created_at, finished_at, attempt as attempts, infra_failures, holder, lease_until, progress, result,
+select id, job_name as job, run_key, partition, tick, trigger, payload, status, skip_reason, waiting, cancel_reason,
+       next_run as due_at, created_at, finished_at, attempt as attempts, infra_failures, holder, lease_until,
+       extract(epoch from lease_until - clock_timestamp())::float8 as lease_left_seconds, progress, result,
        error_msg as error, (select count(*) from shiftlock.run_steps where run_id = run.id) as steps
 from shiftlock.job_runs as run where id = %(id)s
 """
@@ -76,15 +77,21 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run in a list. due_at: when it was, is or will again be due. seconds: None before its first start."""
+    """One run in a list. due_at: when it was, is or will again be due. seconds: None before its first start.
+
+    waiting: for the run before it. cancel_reason: why somebody wants it to end, or wanted that.
+    """
 
     id: int
     job: str
     run_key: str
+    partition: str | None
     tick: datetime | None
     trigger: str
     status: str
     skip_reason: str | None
+    waiting: bool
+    cancel_reason: str | None
     attempts: int
     due_at: datetime
     started_at: datetime | None
@@ -94,16 +101,22 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RunDetails:
-    """One run with all that is known of it but its attempts. steps: effects recorded so far."""
+    """One run with all that is known of it but its attempts. steps: effects recorded so far.
+
+    lease_left_seconds: on the database's clock; below 0 once the lease has ended.
+    """
 
     id: int
     job: str
     run_key: str
+    partition: str | None
     tick: datetime | None
     trigger: str
     payload: dict[str, Any]
     status: str
     skip_reason: str | None
+    waiting: bool
+    cancel_reason: str | None
     due_at: datetime
     created_at: datetime
     finished_at: datetime | None
@@ -111,6 +124,7 @@ class RunDetails:
     infra_failures: int
     holder: str | None
     lease_until: datetime | None
+    lease_left_seconds: float | None
     progress: dict[str, Any] | None
     result: Any
     error: str | None

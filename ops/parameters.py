@@ -9,6 +9,7 @@ import typer
 from ops.instant import read_instant
 
 Status = Literal["pending", "running", "succeeded", "failed", "unknown", "skipped", "cancelled"]
+Verdict = Literal["succeeded", "failed", "retry"]
 
 
 def instant(given: str) -> datetime:
@@ -54,4 +55,11 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Show the job's log and
 Last = Annotated[int, typer.Option(parser=up_to(10_000), metavar="N", help="How many runs, the newest first.")]
 MaybeStatus = Annotated[
     Status | None, typer.Option(metavar="STATUS", help="Only runs in this state.", show_default=False)
+]
+Reason = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Why; the ledger keeps it as the run's error.", show_default=False)
+]
+As = Annotated[Verdict, typer.Option("--as", metavar="succeeded|failed|retry", help="What is to be made of it.")]
+Note = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="How you know; the ledger keeps it.", show_default=False)
 ]

@@ -20,9 +20,10 @@ select job.paused_at,
        own.lease_until, own.next_run, own.next_run > clock_timestamp() + interval '1 minute' as early,
        own.backend_pid, own.backend_start,
        extract(epoch from own.lease_until - clock_timestamp())::float8 as lease_left,
+       -- Not known of a pooled holder, and the start is hidden from other roles: such a one counts as alive.
        own.backend_pid is null or exists (
            select from pg_stat_get_activity(own.backend_pid) as backend
-           where backend.backend_start = own.backend_start
+           where coalesce(backend.backend_start = own.backend_start, true)
        ) as alive,
        other.id as other_id, other.run_key as other_run_key, other.holder as other_holder, other.fence as other_fence,
        other.backend_pid as other_backend_pid, other.backend_start as other_backend_start,

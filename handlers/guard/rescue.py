@@ -77,7 +77,13 @@ def rescue(connection: psycopg.Connection, lost: LostRun, *, on_lost: str, lost_
 
 
 def end_ghosts(connection: psycopg.Connection, lost: LostRun) -> None:
-    """End the sessions of a holder that has lost its run, where this role may end them."""
+    """End the sessions of a holder that has lost its run, where this role may end them.
+
+    One that worked behind a transaction pooler had none of its own: a session that still goes by its name may have
+    been lent to anybody since.
+    """
+    if lost.backend_pid is None:
+        return
     facts = {
         "backend_pid": lost.backend_pid,
         "backend_start": lost.backend_start,

@@ -12,10 +12,13 @@ from handlers.guard.errors import DatabaseUnavailable, SchemaTooOld, one_line
 SCHEMA_NEEDED = 2
 
 INTRODUCE = """
-select pid, backend_start, extract(epoch from current_setting('idle_session_timeout')::interval)::float8,
+select pid, backend_start, (extract(epoch from current_setting('idle_session_timeout')::interval) * 1000)::bigint,
        (select max(number) from shiftlock.migrations)
 from pg_stat_get_activity(pg_backend_pid())
 """
+
+# Seconds that an answer may take longer than the lease: so the server's own words on a slow statement come first.
+ANSWERS_LATE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +42,20 @@ def open_session(connect: Connect, *, lease: timedelta, name: str) -> Session:
     The server itself drops the session, and with it the lock, of a holder that has been silent for a whole lease: a
     keepalive cannot see a frozen process, since its kernel goes on answering.
     """
+    milliseconds = lease // timedelta(milliseconds=1)
     connection = open_connection(
         connect,
         name=name,
         settings={
-            "idle_session_timeout": f"{lease // timedelta(milliseconds=1)}ms",
+            "idle_session_timeout": f"{milliseconds}ms",
             # Within a transaction, too: a process that freezes while it registers a job would lock out all others.
-            "idle_in_transaction_session_timeout": f"{lease // timedelta(milliseconds=1)}ms",
+            "idle_in_transaction_session_timeout": f"{milliseconds}ms",
             # A renewal that takes longer comes too late, and whoever waits for it must not wait for ever.
-            "statement_timeout": f"{lease // timedelta(milliseconds=1)}ms",
+            "statement_timeout": f"{milliseconds}ms",
             # Noticed also in the middle of a statement (PostgreSQL manual, "client_connection_check_interval").
             "client_connection_check_interval": "1s",
         },
-    )
+    ).within(lease.total_seconds() + ANSWERS_LATE)
     try:
         row = connection.execute(INTRODUCE).fetchone()
     except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName) as error:
@@ -66,7 +70,7 @@ def open_session(connect: Connect, *, lease: timedelta, name: str) -> Session:
     pid, start, idle_timeout, _ = row
     place = f"{connection.info.dbname} at {connection.info.host}:{connection.info.port}"
     # A pooler gives its clients process ids of its own making, and forgets the settings they came with.
-    if pid != connection.info.backend_pid or idle_timeout != lease.total_seconds():
+    if pid != connection.info.backend_pid or idle_timeout != milliseconds:
         connection.prepare_threshold = None
         return Session(connection, place, None, None, row_only=True)
     return Session(connection, place, pid, start)

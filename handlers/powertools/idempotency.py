@@ -91,11 +91,11 @@ class PostgresPersistenceLayer(BasePersistenceLayer):
             seen = None if other is None else _data_record(key, other)
             if seen is not None:
                 self._validate_payload(data_payload=data_record, stored_data_record=seen)
-            if time.monotonic() >= give_up_at:
+            if (other is not None and other.response is not None) or time.monotonic() >= give_up_at:
                 break
             time.sleep(LOOK_AGAIN)
         if seen is not None:
-            pass
+            self._save_to_cache(data_record=seen)
         raise IdempotencyItemAlreadyExistsError(old_data_record=seen)
 
     def _get_record(self, idempotency_key: str) -> DataRecord:

@@ -31,7 +31,7 @@ with prior as materialized (
         select key from shiftlock.idempotency_records
         where (select count(*) from taken) = 1
           and live_until < statement_timestamp() and key <> %(key)s
-        order by live_until limit 2
+        order by live_until limit 2 for update skip locked
     )
 )
 select exists (select from taken), prior.* from (select) as one left join prior on true

@@ -1,15 +1,15 @@
 """`jobs runs`: the newest runs in the ledger."""
 
 from dataclasses import asdict
-from datetime import timedelta
 
 from ops.as_json import print_json
 from ops.configured import needed
 from ops.ledger import Run, newest_runs
 from ops.names import known_job
 from ops.reading import reading
-from ops.table import Cell, Table, open_console, status_text
-from ops.wording import minute, one_line, second, span
+from ops.run_cells import state, took
+from ops.table import Cell, Table, open_console
+from ops.wording import minute, one_line, second
 
 TITLES = ("id", "job", "tick", "trigger", "status", "attempts", "started (UTC)", "took", "error")
 FOLDS = (("trigger", "job"), ("started (UTC)", "tick"), ("took", "attempts"))
@@ -35,12 +35,12 @@ def _cells(run: Run) -> list[Cell]:
     started = f"due {second(run.due_at)}" if run.started_at is None else second(run.started_at)
     return [
         str(run.id),
-        run.job,
+        run.job if run.partition is None else f"{run.job}/{run.partition}",
         None if run.tick is None else minute(run.tick),
         run.trigger,
-        status_text(run.status, run.skip_reason),
+        state(run),
         str(run.attempts),
         started,
-        None if run.seconds is None else span(timedelta(seconds=run.seconds)),
+        took(run.seconds),
         run.error and one_line(run.error, LONGEST_ERROR),
     ]

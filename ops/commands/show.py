@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from handlers.schedule import SCHEDULE
 from ops.as_json import print_json
@@ -11,8 +11,9 @@ from ops.facts import Facts
 from ops.ledger import AttemptDetails, RunDetails, details
 from ops.names import known_run
 from ops.reading import reading
+from ops.run_cells import how_far, state, took
 from ops.table import Cell, Table, open_console, status_text
-from ops.wording import minute, one_line, second, span, wall
+from ops.wording import minute, one_line, second, wall
 
 TITLES = ("attempt", "outcome", "started (UTC)", "took", "steps", "compute", "holder", "error")
 FOLDS = (("holder", "compute"), ("compute", "outcome"))
@@ -41,12 +42,13 @@ def _facts(run: RunDetails) -> dict[str, Cell]:
     facts: dict[str, Cell] = {
         "run": str(run.id),
         "job": run.job,
-        "status": status_text(run.status, run.skip_reason),
+        "status": state(run),
         "tick": None if run.tick is None else _with_local_time(run.tick, run.job),
         "key": run.run_key,
-        "trigger": run.trigger,
-        "created": f"{second(run.created_at)} UTC",
     }
+    if run.partition is not None:
+        facts["partition"] = run.partition
+    facts |= {"trigger": run.trigger, "created": f"{second(run.created_at)} UTC"}
     if run.status == "pending":
         facts["due"] = f"{second(run.due_at)} UTC"
     if run.finished_at is not None:
@@ -55,13 +57,14 @@ def _facts(run: RunDetails) -> dict[str, Cell]:
         facts["holder"] = run.holder
     if run.lease_until is not None:
         facts["lease until"] = f"{second(run.lease_until)} UTC"
+    if run.cancel_reason is not None and run.status == "running":
+        facts["asked to end"] = one_line(run.cancel_reason)
     if run.infra_failures:
         facts["lost or stopped"] = f"{run.infra_failures} times, which use up no attempt"
     if run.payload:
         facts["payload"] = json.dumps(run.payload, ensure_ascii=False)
-    if run.progress:
-        done, total = run.progress.get("done"), run.progress.get("total")
-        facts["progress"] = str(done) if total is None else f"{done} of {total}"
+    if (progress := how_far(run.progress)) is not None:
+        facts["progress"] = progress
     facts["steps"] = str(run.steps)
     if run.error is not None:
         facts["error"] = one_line(run.error)
@@ -80,7 +83,7 @@ def _cells(attempt: AttemptDetails) -> list[Cell]:
         str(attempt.attempt),
         status_text(attempt.outcome or "running"),
         second(attempt.started_at),
-        span(timedelta(seconds=attempt.seconds)),
+        took(attempt.seconds),
         str(attempt.steps),
         attempt.compute,
         attempt.holder,

@@ -7,21 +7,25 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import psycopg
-from rich.console import Console
+from rich.console import Group
 from rich.live import Live
-from rich.table import Table
+from rich.text import Text
 
 from handlers.schedule import SCHEDULE
 from ops.local.settled import judge, standings
+from ops.run_cells import how_far, state, took
+from ops.table import Cell, Table, open_console
+from ops.wording import one_line
 
 SECONDS_BETWEEN_LOOKS = 0.5
 # Jobs that have not succeeded by then (seconds) will hardly do so by themselves.
 SECONDS_TO_SETTLE = 600.0
 
 RECENT = """
-select run.id, run.job_name, run.run_key, run.status, run.attempt, attempt.compute, attempt.started_at,
+select run.id, run.job_name, run.run_key, run.status, run.skip_reason, run.waiting, run.cancel_reason, run.attempt,
+       attempt.compute,
        extract(epoch from coalesce(attempt.ended_at, clock_timestamp()) - attempt.started_at)::float8 as seconds,
-       coalesce(run.skip_reason, run.error_msg) as reason, run.progress
+       run.error_msg, run.progress
 from shiftlock.job_runs run
 left join shiftlock.job_attempts attempt on attempt.run_id = run.id and attempt.attempt = run.attempt
 where run.attempt > 0 or run.status <> 'pending'
@@ -29,7 +33,9 @@ order by coalesce(run.last_run, run.created_at) desc
 limit 12
 """
 
-STYLES = {"succeeded": "green", "running": "cyan", "failed": "red", "unknown": "red", "skipped": "yellow"}
+TITLES = ("run", "job", "tick", "status", "attempt", "on", "took", "note")
+FOLDS = (("on", "job"), ("took", "attempt"))
+NUMBERS = frozenset({"run", "attempt", "took"})
 
 
 class Stuck(Exception):
@@ -44,11 +50,13 @@ class Row:
     job: str
     run_key: str
     status: str
+    skip_reason: str | None
+    waiting: bool
+    cancel_reason: str | None
     attempt: int
     compute: str | None
-    started: datetime | None
     seconds: float | None
-    reason: str | None
+    error: str | None
     progress: dict[str, int | None] | None
 
 
@@ -77,7 +85,7 @@ def watch_until_settled(ledger: psycopg.Connection) -> None:
 
 def _shown(ledger: psycopg.Connection) -> Iterator[None]:
     """Show what there is, then give the caller a turn, again and again."""
-    console = Console()
+    console = open_console()
     if console.is_terminal:
         with Live(console=console, auto_refresh=False) as live:
             while True:
@@ -100,35 +108,27 @@ def _recent(ledger: psycopg.Connection) -> list[Row]:
 
 
 def _line(row: Row) -> str:
-    took = "" if row.seconds is None else f" {row.seconds:.1f} s"
-    end = f"{row.status}, attempt {row.attempt}{took}  {row.reason or ''}"
-    return f"  run {row.id}  {row.job} {row.run_key}  {end}".rstrip()
+    end = " ".join(filter(None, (f"{state(row)}, attempt {row.attempt}", took(row.seconds))))
+    return f"  run {row.id}  {row.job} {row.run_key}  {end}  {one_line(row.error or '')}".rstrip()
 
 
-def _table(rows: list[Row]) -> Table:
+def _table(rows: list[Row]) -> Group:
     now = datetime.now(UTC)
-    table = Table(
-        title=f"runs at {now:%H:%M:%S} UTC", caption=_coming(now), title_justify="left", caption_justify="left"
-    )
-    for name in ("run", "job", "tick (UTC)", "status", "attempt", "on", "took", ""):
-        table.add_column(name, no_wrap=name != "", justify="right" if name in ("run", "attempt", "took") else "left")
-    for row in rows:
-        table.add_row(
-            str(row.id),
-            row.job,
-            row.run_key.removesuffix("Z").replace("T", " "),
-            f"[{STYLES.get(row.status, 'default')}]{row.status}",
-            str(row.attempt),
-            (row.compute or "").partition(":")[0],
-            "" if row.seconds is None else f"{row.seconds:.1f} s",
-            row.reason or _done(row),
-        )
-    return table
+    table = Table(TITLES, [_cells(row) for row in rows], folds=FOLDS, right=NUMBERS, note="note")
+    return Group(Text(f"runs at {now:%H:%M:%S} UTC", style="italic"), table, Text(_coming(now), style="dim italic"))
 
 
-def _done(row: Row) -> str:
-    done, total = ((row.progress or {}).get(name) for name in ("done", "total"))
-    return f"{done} of {total}" if row.status == "running" and total else ""
+def _cells(row: Row) -> list[Cell]:
+    return [
+        str(row.id),
+        row.job,
+        row.run_key,
+        state(row),
+        str(row.attempt),
+        None if row.compute is None else row.compute.partition(":")[0],
+        took(row.seconds),
+        one_line(row.error) if row.error else how_far(row.progress) if row.status == "running" else None,
+    ]
 
 
 def _coming(now: datetime) -> str:
