@@ -45,7 +45,7 @@ class _OfThread(threading.local):
     """What Powertools does not hand from one call of an execution to the next; an execution stays in its thread."""
 
     def __init__(self) -> None:
-        self.remaining: timedelta | None = None
+        self.ends_at: float | None = None  # on the monotonic clock
         self.holders: dict[str, UUID] = {}
 
 
@@ -74,9 +74,9 @@ class PostgresPersistenceLayer(BasePersistenceLayer):
 
     def save_inprogress(self, data: dict[str, Any], remaining_time_in_millis: int | None = None) -> None:
         """Take the key, for as long as the invocation can last at most where that is known."""
-        # Powertools' record holds the end on this worker's clock. The span is what the database needs.
-        self._thread.remaining = (
-            None if remaining_time_in_millis is None else timedelta(milliseconds=remaining_time_in_millis)
+        # Powertools' record holds the end on this worker's clock, which may be wrong; a span can be trusted.
+        self._thread.ends_at = (
+            None if remaining_time_in_millis is None else time.monotonic() + remaining_time_in_millis / 1000
         )
         super().save_inprogress(data, remaining_time_in_millis)
 
@@ -123,9 +123,9 @@ class PostgresPersistenceLayer(BasePersistenceLayer):
         abandon(self._link, key, self._thread.holders.pop(key, None))
 
     def _lease(self) -> timedelta:
-        if self._thread.remaining is None:
+        if self._thread.ends_at is None:
             return timedelta(seconds=self.expires_after_seconds)
-        return max(LEAST_LEASE, self._thread.remaining)
+        return max(LEAST_LEASE, timedelta(seconds=self._thread.ends_at - time.monotonic()))
 
 
 def _data_record(key: str, record: Record) -> DataRecord:

@@ -67,7 +67,7 @@ class Link:
                     f"database {place} has no table of idempotency records: run `jobs migrate` first"
                 ) from error
             except psycopg.OperationalError as error:
-                if True:
+                if is_new or not connection.closed:
                     raise DatabaseUnavailable(place, one_line(error)) from error
             except psycopg.Error as error:
                 raise IdempotencyPersistenceLayerError(f"database {place} refused: {one_line(error)}") from error
@@ -79,7 +79,7 @@ class Link:
         """The connection and whether it is new."""
         if self._process != os.getpid():
             # A fork has copied the parent's connection: it is left alone, closing it would end the parent's session.
-            pass
+            self._process, self._connection = os.getpid(), None
         if self._connection is not None and time.monotonic() - self._used > self._kept_for:
             self._connection.close()
         if self._connection is not None and not self._connection.closed:

@@ -48,6 +48,10 @@ def test_help_names_every_command_and_is_what_no_argument_gets(jobs_without_data
         "run",
         "runs",
         "show",
+        "cancel",
+        "resolve",
+        "retry",
+        "doctor",
         "migrate",
     ]
     assert jobs_without_database() == done
@@ -110,6 +114,9 @@ def test_a_run_that_is_neither_id_nor_job_and_tick_is_answered_with_an_example_o
 COMMANDS_ON_A_LEDGER = [
     ["runs"],
     ["show", "1"],
+    ["cancel", "1"],
+    ["resolve", "1", "--as", "failed"],
+    ["retry", "1"],
     ["migrate"],
     ["run", "session-cleanup", "--tick", "2026-11-29T02:00Z"],
 ]
