@@ -1,7 +1,7 @@
 # One page for everything a person does with this repository. `make` alone prints the list.
 .DEFAULT_GOAL := help
 .SUFFIXES:
-.PHONY: help setup run test check format bundle synth diff deploy migrate bench clean
+.PHONY: help setup run test check faults mutate format bundle synth diff deploy migrate bench clean
 
 PYTHON ?= python3
 UV_VERSION := 0.13.9
@@ -28,6 +28,12 @@ check: $(READY) ## format, lint, types, import contracts
 	@$(RUN)ruff check .
 	@$(RUN)mypy
 	@$(RUN)lint-imports
+
+faults: $(READY) ## kill, freeze, cut and fill real workers and servers, then check ledger and effects: RUNS=1000
+	@$(RUN)python -m tests.faults.run --runs $(or $(RUNS),1000) $(ARGS)
+
+mutate: $(READY) ## take each condition out of the guard's statements and see a test fail (some minutes)
+	@$(RUN)python -m tests.mutations
 
 format: $(READY) ## put the code into its format
 	@$(RUN)ruff format .

@@ -214,8 +214,8 @@ def test_a_job_that_returns_at_its_very_deadline_has_one_outcome_and_leaves_noth
             watch.end()
             outcomes["interrupted"] += 1
         assert process_state() == before, number
-    assert outcomes["returned"] + outcomes["interrupted"] == 500
-    assert min(outcomes.values()) > 0, outcomes
+    assert outcomes["returned"] > 0
+    assert outcomes["interrupted"] > 0
 
 
 def test_a_run_that_ends_at_its_very_deadline_has_succeeded_or_timed_out(
