@@ -42,6 +42,14 @@ with mine as (
 select case when not %(row_only)s::boolean then pg_try_advisory_lock(lock_key) end from mine
 """
 
+# Errors of the session and not of a statement. Psycopg counts two of them as the program's own: that it stood still
+# within a transaction, and that the server is a standby, as behind a name that has not followed a failover yet.
+UNUSABLE = (
+    psycopg.OperationalError,
+    psycopg.errors.IdleInTransactionSessionTimeout,
+    psycopg.errors.ReadOnlySqlTransaction,
+)
+
 
 class Guard:
     """The way to the ledger for one process, one run at a time, as a context manager.
@@ -122,7 +130,9 @@ class Guard:
             session, is_new = self._usable(claimed)
             try:
                 return operation(session)
-            except psycopg.OperationalError as error:
+            except UNUSABLE as error:
+                if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+                    session.connection.close()
                 if is_new or not session.connection.closed:
                     raise DatabaseUnavailable(session.place, one_line(error)) from error
 
