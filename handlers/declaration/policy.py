@@ -33,9 +33,9 @@ class Retry:
 
     def longest_wait(self, failed_attempts: int) -> timedelta:
         """The upper bound of the wait after `failed_attempts` (1 or more) attempts have failed."""
-        if failed_attempts > 40:  # 2**40 base units are past every cap; a larger power would overflow timedelta
-            return self.cap
-        return min(self.cap, self.base * (1 << (failed_attempts - 1)))
+        # In floats: a large power of two would overflow a timedelta before the cap could cut it.
+        wait = self.base.total_seconds() * 2.0 ** (failed_attempts - 1)
+        return timedelta(seconds=min(self.cap.total_seconds(), wait))
 
     def longest_wait_in_all(self) -> timedelta:
         """The longest that all waits of a run can add up to."""
