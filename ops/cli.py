@@ -20,6 +20,7 @@ from ops.parameters import (
     MaybeJobName,
     MaybeStatus,
     Note,
+    Partition,
     Reason,
     RunName,
     Tick,
@@ -53,11 +54,11 @@ def next_ticks(job: MaybeJobName = None, *, count: Count = 5, start: From = None
 
 
 @app.command("run")
-def run_job(job: JobName, *, tick: Tick = None, verbose: Verbose = False) -> int:
+def run_job(job: JobName, *, tick: Tick = None, partition: Partition = None, verbose: Verbose = False) -> int:
     """Run a job here and now. Exits with 0 when it succeeded, else with the code of its outcome in the README."""
     from ops.commands.run_job import run_job
 
-    return run_job(job, tick=tick, verbose=verbose)
+    return run_job(job, tick=tick, partition=partition, verbose=verbose)
 
 
 @app.command("runs")

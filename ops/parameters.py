@@ -51,6 +51,10 @@ Tick = Annotated[
         parser=instant, metavar="TIME", help="A tick such as 2026-11-29T02:00Z; the latest without.", show_default=False
     ),
 ]
+Partition = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The part of the job, such as one restaurant.", show_default=False),
+]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show the job's log and metrics, on stderr.")]
 Last = Annotated[int, typer.Option(parser=up_to(10_000), metavar="N", help="How many runs, the newest first.")]
 MaybeStatus = Annotated[

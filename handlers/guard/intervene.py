@@ -20,14 +20,15 @@ RESOLVE = """
 update shiftlock.job_runs set
     status = %(status)s::text,
     finished_at = case when %(status)s::text in ('succeeded', 'failed') then clock_timestamp() end,
-    next_run = clock_timestamp(), error_msg = %(note)s
+    next_run = clock_timestamp(), error_msg = %(note)s, cancel_reason = null
 where id = %(run_id)s and status = 'unknown'
 """
 
 # One more attempt is a person's right, whatever the run has used up.
 RETRY = """
 update shiftlock.job_runs set
-    status = 'pending', next_run = clock_timestamp(), finished_at = null, skip_reason = null, cancel_reason = null
+    status = 'pending', next_run = clock_timestamp(), finished_at = null, skip_reason = null, cancel_reason = null,
+    waiting = false
 where id = %(run_id)s and status in ('failed', 'skipped', 'cancelled')
 """
 

@@ -22,7 +22,7 @@ from ops.refused import Refused
 from ops.wording import minute, one_line, span
 
 
-def run_job(name: str, *, tick: datetime | None, verbose: bool) -> int:
+def run_job(name: str, *, tick: datetime | None, partition: str | None, verbose: bool) -> int:
     """Run the job for a tick, the latest without one; print what came of it and return the exit code of a task.
 
     Raises UnknownJob, Refused, and what the settings, the runner and the database raise.
@@ -37,7 +37,7 @@ def run_job(name: str, *, tick: datetime | None, verbose: bool) -> int:
         log = open_log()
         observers: tuple[Observer, ...] = (MetricsObserver(settings.environment), LogObserver(log), tell)
         report = Runner(settings=settings, observers=observers, log=log, stop=stop_on_signal(), compute="jobs run").run(
-            job, Delivery("manual", tick)
+            job, Delivery("manual", tick, partition=partition)
         )
     print(outcome(report))
     return report.exit_code

@@ -171,6 +171,36 @@ def test_a_failed_run_is_due_again_when_a_person_says_so(
             retry(every_database, run.run_id)
 
 
+def test_two_runs_that_waited_and_were_cancelled_can_both_be_tried_again(
+    every_server_url: str, every_database: psycopg.Connection
+) -> None:
+    with guard_on(every_server_url) as first, guard_on(every_server_url) as second:
+        claimed(first, tick(0, "queue"))
+        for number in (1, 2):
+            assert isinstance(second.claim(tick(number, "queue")), Queued)
+            cancel(every_database, number_of(every_database, f"tick {number}"), "not needed")
+    for number in (1, 2):
+        retry(every_database, number_of(every_database, f"tick {number}"))
+    assert ask(every_database, "select count(*) from shiftlock.job_runs where status = 'pending'") == 2
+
+
+def test_a_resolved_run_is_not_told_to_end_for_an_old_wish(
+    every_server_url: str, every_database: psycopg.Connection
+) -> None:
+    with guard_on(every_server_url) as guard:
+        run = claimed(guard, request())
+        cancel(every_database, run.run_id, "not needed")
+        guard.finish(run, Ending(outcome="timed_out", status="unknown"))
+        resolve(every_database, run.run_id, "retry", "it had no effect")
+        assert guard.renew(claimed(guard, request()), None) is None
+
+
+def number_of(database: psycopg.Connection, run_key: str) -> int:
+    row = database.execute("select id from shiftlock.job_runs where run_key = %s", (run_key,)).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 def test_a_ghosts_open_transaction_is_ended_with_its_session_at_takeover(
     every_server_url: str, every_database: psycopg.Connection
 ) -> None:

@@ -41,3 +41,10 @@ def platform_url(database_url: str) -> str:
     """The URL of a database with a small restaurant platform, 27 and 28 November 2026."""
     load(database_url, date(2026, 11, 28), days=2, restaurants=5, orders_per_day=100)
     return database_url
+
+
+@pytest.fixture
+def well(jobs: Jobs) -> Jobs:
+    """`jobs` on a database that has all it needs."""
+    assert jobs("migrate").code == 0
+    return jobs

@@ -62,6 +62,7 @@ create table shiftlock.job_runs (
 create unique index one_running_per_lock_key on shiftlock.job_runs (lock_key) where status = 'running';
 -- Never a line of runs: one may wait for the one that goes on.
 create unique index one_waiting_per_lock_key on shiftlock.job_runs (lock_key) where status = 'pending' and waiting;
+create index job_runs_unknown on shiftlock.job_runs (id) where status = 'unknown';
 create index job_runs_due on shiftlock.job_runs (next_run) where status = 'pending';
 create index job_runs_recent on shiftlock.job_runs (job_name, id desc);
 

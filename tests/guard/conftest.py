@@ -1,0 +1,56 @@
+"""Servers that listen on TCP, since keepalives do not exist on a Unix socket, and a pooler before them."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import psycopg
+import pytest
+
+from ops.local.postgres import server
+from tests.databases import Server, Template, found_servers, migrated_template
+from tests.guard.pgbouncer import PROGRAM, pgbouncer
+
+# Tests that this machine has not the means for are not collected, and the report says so.
+WITHOUT_PGBOUNCER = [] if PROGRAM.exists() else [str(PROGRAM)]
+MISSING = {
+    "test_vanished.py": [] if sys.platform == "linux" else ["Linux"],
+    "test_pooler.py": WITHOUT_PGBOUNCER,
+    "test_pooled_runs.py": WITHOUT_PGBOUNCER,
+}
+collect_ignore = [file for file, means in MISSING.items() if means]
+
+
+def pytest_report_collectionfinish() -> list[str]:
+    """Say which tests were left out, and for want of what."""
+    return [f"left out: {file}, which needs {' and '.join(means)}" for file, means in MISSING.items() if means]
+
+
+@pytest.fixture(scope="session", params=found_servers(), ids=lambda server: server.name)
+def tcp_template(request: pytest.FixtureRequest) -> Iterator[Template]:
+    """The migrated template of every server in turn, by way of TCP."""
+    chosen: Server = request.param
+    with ExitStack() as stack:
+        url = chosen.url or stack.enter_context(server(None, fast=True, binaries=chosen.binaries, tcp=True))
+        yield stack.enter_context(migrated_template(Server(chosen.name, url=url)))
+
+
+@pytest.fixture
+def tcp_url(tcp_template: Template) -> Iterator[str]:
+    """The libpq URL of a migrated database that is this test's own, over TCP."""
+    with tcp_template.clone() as url:
+        yield url
+
+
+@pytest.fixture
+def tcp_database(tcp_url: str) -> Iterator[psycopg.Connection]:
+    """An autocommit connection to the database of `tcp_url`."""
+    with psycopg.connect(tcp_url, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def pooled_url(tcp_url: str) -> Iterator[str]:
+    """The way to the database of `tcp_url` through a PgBouncer that pools transactions."""
+    with pgbouncer(tcp_url) as url:
+        yield url
