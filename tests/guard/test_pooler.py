@@ -8,6 +8,7 @@ from threading import Barrier
 import psutil
 import psycopg
 import pytest
+from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from handlers.guard.answers import AlreadyDone, Busy, Claimed, Overlap
@@ -58,6 +59,15 @@ def test_a_pooler_is_noticed_whether_it_refuses_our_settings_or_ignores_them(
         session, _ = guard._usable(None)
         assert (session.backend_pid, session.backend_start) == (None, None)
         assert session.connection.prepare_threshold is None
+
+
+def test_a_pooler_is_noticed_by_its_process_ids_though_the_database_has_our_setting_by_itself(
+    tcp_url: str, tcp_database: psycopg.Connection
+) -> None:
+    name = sql.Identifier(tcp_database.info.dbname)
+    tcp_database.execute(sql.SQL("alter database {name} set idle_session_timeout = '30s'").format(name=name))
+    with pgbouncer(tcp_url, ignore_startup_parameters="options") as url, guard_on(url) as guard:
+        assert guard.row_only
 
 
 @pytest.mark.parametrize(
