@@ -92,7 +92,7 @@ def _up_and_watch(running: ExitStack, given: argparse.Namespace) -> None:
         url = running.enter_context(server(folder / "postgres"))
     with step("restaurant data") as current:
         current.note = _load_data(url, current, given)
-    with step("synthesis") as current:
+    with step("bundle and synthesis") as current:
         assembly = folder / "cdk.out"
         current.note = "" if synthesised(ENVIRONMENT.name, assembly) else "unchanged"
     with step("local AWS"):
