@@ -124,6 +124,9 @@ def _reason(session: Session, request: ClaimRequest) -> Answer | None:
     if not isinstance(found, Retake):
         return found
     status = rescue(session.connection, found.lost, on_lost=request.on_lost, lost_budget=request.lost_budget)
+    if found.lost.backend_pid is not None and found.lost.backend_pid == session.backend_pid:
+        # The lost holder is this very session, whose lock would otherwise be taken twice and freed once.
+        session.connection.execute(RELEASE)
     if not found.own or status in (None, "pending"):
         return None
     if status == "unknown":

@@ -7,13 +7,15 @@ import psycopg
 
 from handlers.guard.errors import LockKeyCollision
 
+# Whatever the conflict: of two that register the same owner at once, the later may first meet the other's lock key.
 REGISTER_KEY = """
-insert into shiftlock.lock_keys (owner, lock_key) values (%(owner)s, %(lock_key)s) on conflict (owner) do nothing
+insert into shiftlock.lock_keys (owner, lock_key) values (%(owner)s, %(lock_key)s) on conflict do nothing
 """
+HAS_KEY = "select exists (select from shiftlock.lock_keys where owner = %(owner)s)"
 REGISTER_JOB = """
 insert into shiftlock.jobs (name, lock_key)
 select owner, lock_key from shiftlock.lock_keys where owner = %(owner)s
-on conflict (name) do nothing
+on conflict do nothing
 """
 
 
@@ -40,7 +42,8 @@ def register(connection: psycopg.Connection, jobs: Iterable[str]) -> int:
 
 def register_key(connection: psycopg.Connection, owner: str) -> None:
     """Store the owner's lock key unless it is there. Raises LockKeyCollision."""
-    try:
-        connection.execute(REGISTER_KEY, {"owner": owner, "lock_key": lock_key(owner)})
-    except psycopg.errors.UniqueViolation as error:
-        raise LockKeyCollision(owner, lock_key(owner)) from error
+    facts = {"owner": owner, "lock_key": lock_key(owner)}
+    if connection.execute(REGISTER_KEY, facts).rowcount == 0 and connection.execute(HAS_KEY, facts).fetchone() != (
+        True,
+    ):
+        raise LockKeyCollision(owner, lock_key(owner))

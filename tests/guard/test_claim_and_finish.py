@@ -312,3 +312,13 @@ def test_of_twenty_claims_at_once_exactly_one_wins(every_server_url: str, every_
     assert sum(isinstance(answer, Claimed) for answer in answers) == 1
     assert sum(isinstance(answer, Busy) for answer in answers) == 19
     assert ask(every_database, "select count(*) from shiftlock.job_attempts") == 1
+
+
+def test_a_holder_that_takes_its_own_lost_run_again_leaves_no_lock(
+    every_server_url: str, every_database: psycopg.Connection
+) -> None:
+    with guard_on(every_server_url) as guard:
+        claimed(guard, request())
+        every_database.execute(END_LEASE)
+        guard.finish(claimed(guard, request()), SUCCESS)
+        assert ask(every_database, HELD_LOCKS) == 0

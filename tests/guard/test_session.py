@@ -13,6 +13,7 @@ from handlers.guard.connection import open_connection, place_of
 from handlers.guard.errors import DatabaseUnavailable, SchemaTooOld
 from handlers.guard.migrate import shipped
 from handlers.guard.session import SCHEMA_NEEDED, Session, open_session
+from tests.faults.proxy import Proxy
 
 LEASE = timedelta(seconds=30)
 SESSION_OF = """
@@ -28,6 +29,7 @@ def session_on(url: str, *, lease: timedelta = LEASE, name: str = "shiftlock nig
     ("setting", "value"),
     [
         ("idle_session_timeout", "30s"),
+        ("idle_in_transaction_session_timeout", "30s"),
         ("client_connection_check_interval", "1s"),
         ("application_name", "shiftlock nightly guard"),
     ],
@@ -122,6 +124,16 @@ def test_a_server_that_does_not_answer_is_given_up_after_the_connect_timeout() -
         port = silent.getsockname()[1]
         with pytest.raises(DatabaseUnavailable, match=f"127.0.0.1:{port} unavailable: .*timeout"):
             session_on(f"postgresql://job:hush@127.0.0.1:{port}/shiftlock?connect_timeout=2")
+
+
+def test_a_server_that_is_reached_and_does_not_answer_any_more_is_given_up_after_the_lease(database_url: str) -> None:
+    """As behind a stuck proxy: the kernels at both ends are content, so no keepalive helps."""
+    with Proxy(database_url) as proxy:
+        session = session_on(proxy.through(database_url), lease=timedelta(seconds=0.2))
+        proxy.cut("deaf")
+        with pytest.raises(psycopg.OperationalError, match=r"no answer within 1\.2 s"):
+            session.connection.execute("select 1")
+        assert session.connection.closed
 
 
 def test_a_database_that_does_not_exist_is_reported_like_one_out_of_reach(database_url: str) -> None:
