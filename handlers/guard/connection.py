@@ -19,6 +19,9 @@ SERVERS_LINK = {
     "tcp_user_timeout": "8s",
 }
 
+# A standby takes connections and refuses to write; a name that has not followed a failover yet leads to one.
+DEFAULTS = LINK | {"connect_timeout": 10, "target_session_attrs": "primary"}
+
 # What PgBouncer and RDS Proxy say to settings that come with the connection: they could not keep them for one client.
 REFUSALS_OF_SETTINGS = ("unsupported startup parameter", "support command-line options")
 
@@ -42,7 +45,7 @@ def open_connection(
     """
     conninfo = connect()
     given = conninfo_to_dict(conninfo)
-    defaults = {key: value for key, value in (LINK | {"connect_timeout": 10}).items() if key not in given}
+    defaults = {key: value for key, value in DEFAULTS.items() if key not in given}
     # Of two values for one setting the server takes the later.
     options = [_options(SERVERS_LINK if settings else {}), str(given.get("options") or ""), _options(settings)]
     wanted = make_conninfo(

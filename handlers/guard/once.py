@@ -42,13 +42,9 @@ with mine as (
 select case when not %(row_only)s::boolean then pg_try_advisory_lock(lock_key) end from mine
 """
 
-# Errors of the session and not of a statement. Psycopg counts two of them as the program's own: that it stood still
-# within a transaction, and that the server is a standby, as behind a name that has not followed a failover yet.
-UNUSABLE = (
-    psycopg.OperationalError,
-    psycopg.errors.IdleInTransactionSessionTimeout,
-    psycopg.errors.ReadOnlySqlTransaction,
-)
+# Errors of the session and not of a statement. That it stood still within a transaction, psycopg counts as the
+# program's own.
+UNUSABLE = (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout)
 
 
 class Guard:
@@ -131,8 +127,6 @@ class Guard:
             try:
                 return operation(session)
             except UNUSABLE as error:
-                if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
-                    session.connection.close()
                 if is_new or not session.connection.closed:
                     raise DatabaseUnavailable(session.place, one_line(error)) from error
 

@@ -23,7 +23,7 @@ def discover(workers: Workers, place: Place) -> Map:
         played = play.run()
         if played.complaints:
             raise RuntimeError(f"a {scene} run without a fault went wrong: {'; '.join(played.complaints)}")
-        sure = [boundary for boundary in play.passed if _is_sure(Boundary.parse(boundary), scene)]
+        sure = [boundary for boundary in play.crew.passed if _is_sure(Boundary.parse(boundary), scene)]
         found[scene] = sure if scene != "rejoin" else [boundary for boundary in sure if boundary not in found["fresh"]]
     return found
 

@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from time import time
 
 import psycopg
 
@@ -24,7 +23,6 @@ from tests.faults.play import Place, Play, Played
 from tests.faults.proxy import Proxy
 from tests.faults.stage import make_stages
 from tests.faults.workers import ROOT, Workers
-from tests.local.postgres_processes import data_folder
 
 TOGETHER = 10  # runs that one outage strikes
 CONNECTIONS = {"max_connections": "300"}
@@ -53,8 +51,7 @@ def play_batch(plans: Sequence[Plan], workers: Workers, calendar: Calendar, room
             playing = [pool.submit(play.run) for play in plays]
             Event().wait(chance.uniform(0.1, 1.1))
             for play in plays:
-                if not play.ended:
-                    play.struck_at = time()
+                play.strike_from_outside()
             try:
                 site.strike(chance)
             finally:
@@ -76,7 +73,7 @@ def _crashing(folder: Path) -> Iterator[Site]:
                 with suppress(ProcessLookupError):
                     os.kill(chance.choice(victims), signal.SIGKILL)
             else:
-                os.kill(postmaster(url), signal.SIGQUIT if how == "immediate shutdown" else signal.SIGKILL)
+                os.kill(postmaster(folder), signal.SIGQUIT if how == "immediate shutdown" else signal.SIGKILL)
                 stack.enter_context(server(folder, settings=CONNECTIONS))
 
         yield Site(url, str, strike)
@@ -91,7 +88,7 @@ def _failing_over(folder: Path) -> Iterator[Site]:
             if chance.random() < 0.5:
                 pair.lose_what_follows()
                 Event().wait(chance.uniform(0.0, 0.4))
-            os.kill(postmaster(pair.primary), signal.SIGKILL)
+            os.kill(postmaster(folder), signal.SIGKILL)
             early = chance.random() < 0.3
             if early:  # the name leads to the standby before that is promoted: it refuses to write
                 proxy.lead_to(pair.standby)
@@ -148,9 +145,9 @@ SITES: dict[Kind, Callable[[Path], AbstractContextManager[Site]]] = {
 }
 
 
-def postmaster(url: str) -> int:
-    """The process number of the server at this URL of a socket."""
-    return int((data_folder(url) / "postmaster.pid").read_text().splitlines()[0])
+def postmaster(folder: Path) -> int:
+    """The process number of the server in this folder."""
+    return int((folder / "data" / "postmaster.pid").read_text().splitlines()[0])
 
 
 @contextmanager

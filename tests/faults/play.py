@@ -4,19 +4,18 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import psycopg
 
 from tests.faults import facts
 from tests.faults.checker import ENDED, complaints
+from tests.faults.crew import Crew
 from tests.faults.job import EFFECTS, Calendar
 from tests.faults.plan import Cut, Plan
 from tests.faults.worker import Order
-from tests.faults.workers import News, Workers
+from tests.faults.workers import Workers
 
 LEASE = 1.0  # seconds
 RING = 0.35  # seconds between two deliveries of a run that has not ended
@@ -59,30 +58,21 @@ class Played:
     said: Counter[str]
 
 
-@dataclass
 class Play:
-    """One run in the making. struck_at: when the fault came, in seconds since 1970."""
+    """One run in the making. tell: its one worker says what boundaries it passes, and nothing else happens."""
 
-    plan: Plan
-    place: Place
-    workers: Workers
-    tell: bool = False
-    struck_at: float | None = None
-    passed: list[str] = field(default_factory=list)
-    said: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-    ended: bool = False
-
-    def __post_init__(self) -> None:
-        self._news: SimpleQueue[News] = SimpleQueue()
-        self._state: dict[int, Literal["works", "frozen", "gone"]] = {}
-        self._pids: dict[str, int] = {}
-        # What is to be done later: when, on the monotonic clock (None: after the end of the run), and what.
-        self._later: list[tuple[float | None, Callable[[], object]]] = []
+    def __init__(self, plan: Plan, place: Place, workers: Workers, *, tell: bool = False) -> None:
+        self.plan = plan
+        self.ended = False
+        self.crew = Crew(workers, self._meet_frozen)
+        self._place = place
+        self._tell = tell
+        self._wrong: list[str] = []
         self._connection: psycopg.Connection | None = None
 
     def run(self) -> Played:
         """Play it to its end and check what it left behind."""
+        crew = self.crew
         try:
             self._strike()
             finished_at = self._ring_until_ended()
@@ -90,50 +80,51 @@ class Play:
             self._let_everybody_go()
             self._check()
         finally:
-            for number in self._in("works", "frozen"):
-                self.workers.send(number, signal.SIGKILL)
+            for number in (*crew.at_work(), *crew.frozen()):
+                crew.send(number, signal.SIGKILL)
             if self._connection is not None:
                 self._connection.close()
-        recovery = None if self.struck_at is None or finished_at is None else max(0.0, finished_at - self.struck_at)
+        recovery = None if crew.struck_at is None or finished_at is None else max(0.0, finished_at - crew.struck_at)
         # At its boundary a worker is always struck; an outage may come when a run is through.
-        struck = self.struck_at is not None and (self.plan.boundary is not None or recovery != 0.0)
-        return Played(self.plan, struck, recovery if struck else None, tuple(self.wrong), self.said)
+        struck = crew.struck_at is not None and (self.plan.boundary is not None or recovery != 0.0)
+        return Played(self.plan, struck, recovery if struck else None, (*self._wrong, *crew.wrong), crew.said)
+
+    def strike_from_outside(self) -> None:
+        """Note that an outage begins now."""
+        if not self.ended:
+            self.crew.struck_at = time.time()
 
     def _strike(self) -> None:
-        plan = self.plan
+        plan, crew = self.plan, self.crew
         if plan.copies > 1:
             return self._all_at_once()
         if plan.scene == "takeover":
-            first = self._start(boundary=DIES_AT, signal=signal.SIGKILL)
-            self._hear(PATIENCE, lambda: self._state[first] == "gone")
-            self.struck_at = None
-        victim = self._start(
-            boundary=plan.boundary,
-            signal=plan.signal,
-            cut_guard_at=CUT_AT if plan.scene == "rejoin" else None,
-            skew=plan.skews[0],
-            tell=self.tell,
-        )
-        if plan.boundary:
-            self._hear(PATIENCE, lambda: self.struck_at is not None or self._state[victim] == "gone")
-        elif plan.moment is not None and plan.signal:
-            self._hear(plan.moment, lambda: self._state[victim] == "gone")
-            self.workers.send(victim, signal.Signals(plan.signal))
-            self._hear(PATIENCE, lambda: self._state[victim] != "works")
+            first = self._deliver(boundary=DIES_AT, signal=signal.SIGKILL)
+            crew.hear(PATIENCE, lambda: crew.is_gone(first))
+            crew.struck_at = None
+        cut_at = CUT_AT if plan.scene == "rejoin" else None
+        victim = self._deliver(boundary=plan.boundary, signal=plan.signal, cut_guard_at=cut_at, skew=plan.skews[0])
+        if plan.moment is not None:
+            crew.hear(plan.moment, lambda: crew.is_gone(victim))
+            crew.send(victim, signal.Signals(plan.signal))
+        if plan.signal:
+            crew.hear(PATIENCE, lambda: crew.struck_at is not None or crew.is_gone(victim))
         return None
 
     def _all_at_once(self) -> None:
-        copies = [self._start(boundary=self.plan.boundary, signal=signal.SIGSTOP) for _ in range(self.plan.copies)]
-        self._hear(PATIENCE, lambda: all(self._state[number] != "works" for number in copies))
+        """All stand before their first connection, and go on together; the holder may be killed a moment later."""
+        plan, crew = self.plan, self.crew
+        copies = [self._deliver(boundary=plan.boundary, signal=signal.SIGSTOP) for _ in range(plan.copies)]
+        crew.hear(PATIENCE, lambda: len(crew.frozen()) == len(copies))
         for number in copies:
-            self._thaw(number)
-        if self.plan.moment is None:
+            crew.thaw(number)
+        if plan.moment is None:
             return
-        self._hear(self.plan.moment)
+        crew.hear(plan.moment)
         for (pid,) in self._ask(HOLDER):
-            if pid in self._pids:
-                self.workers.send(self._pids[pid], signal.SIGKILL)
-                self.struck_at = time.time()
+            holder = crew.of_process(pid)
+            if holder is not None:
+                crew.send(holder, signal.SIGKILL)
 
     def _ring_until_ended(self) -> float | None:
         """Deliver until the run has ended; when that was, None when it takes too long."""
@@ -143,132 +134,86 @@ class Play:
             for status, finished_at in self._ask(STATUS):
                 if status in ENDED:
                     return float(finished_at)
-            if now >= ring and len(self._in("works")) < AT_ONCE and not self.tell:
+            if now >= ring and len(self.crew.at_work()) < AT_ONCE and not self._tell:
                 ring = now + RING
-                self._start(skew=self.plan.skews[1])
-            self._hear(max(0.05, ring - now), self._fewer_than(len(self._in("works"))))
-        self.wrong.append(f"the run has not ended {PATIENCE:.0f} s after the fault")
+                self._deliver(skew=self.plan.skews[1])
+            self.crew.hear(max(0.05, ring - now), self._somebody_leaves())
+        self._wrong.append(f"the run has not ended {PATIENCE:.0f} s after the fault")
         return None
 
+    def _somebody_leaves(self) -> Callable[[], bool]:
+        at_work = len(self.crew.at_work())
+        return lambda: len(self.crew.at_work()) < at_work
+
     def _let_everybody_go(self) -> None:
-        for number in self._in("frozen"):
-            self._thaw(number)
-        self._hear(LEAVE, lambda: not self._in("works", "frozen"))
-        for number in self._in("works", "frozen"):
-            self.wrong.append(f"worker {number} is still there {LEAVE:.0f} s after the end of the run: see the log")
-            self.workers.send(number, signal.SIGUSR2)
-            self._hear(1.0)  # for it to say where it is
-        self._do_what_is_due(at_the_end=True)
+        crew = self.crew
+        for number in crew.frozen():
+            crew.thaw(number)
+        crew.hear(LEAVE, lambda: not crew.at_work())
+        for number in crew.at_work():
+            self._wrong.append(f"worker {number} is still there {LEAVE:.0f} s after the end of the run: see the log")
+            crew.send(number, signal.SIGUSR2)
+            crew.hear(1.0)  # for it to say where it is
+        crew.do_what_is_due(at_the_end=True)
 
     def _check(self) -> None:
-        if self._connection is not None:
-            self._connection.close()  # it may be a dead one that nobody has noticed yet
-        ledger = self._open()
+        """Look at what is left; an outage that comes only now is waited out."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            if self._connection is not None:
+                self._connection.close()  # it may be a dead one that nobody has noticed yet
+            try:
+                return self._look()
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                self.crew.hear(RING)
+
+    def _look(self) -> None:
+        ledger, calendar = self._open(), self._place.calendar
         settled = time.monotonic() + SETTLE
         while (facts.held_locks(ledger) or facts.open_sessions(ledger)) and time.monotonic() < settled:
             ledger.execute("select pg_sleep(0.02)")
-        calendar = self.place.calendar
         found = facts.read(ledger, self.plan.job, calendar.run_key)
-        self.wrong += complaints(found, run_key=calendar.run_key, next_key=calendar.next_key, effects=EFFECTS)
+        self._wrong += complaints(found, run_key=calendar.run_key, next_key=calendar.next_key, effects=EFFECTS)
 
-    def _start(
-        self,
-        *,
-        boundary: str | None = None,
-        signal: int = 0,
-        cut_guard_at: str | None = None,
-        skew: float = 0.0,
-        tell: bool = False,
-    ) -> int:
-        plan, number = self.plan, self.workers.number(self._news)
-        self._state[number] = "works"
-        self.workers.start(
-            Order(
+    def _deliver(self, **grief: Any) -> int:
+        """Start a worker with this delivery, to which `grief` happens (see Order)."""
+        plan, place = self.plan, self._place
+        return self.crew.start(
+            lambda number: Order(
                 number=number,
-                url=self.place.url,
+                url=place.url,
                 job=plan.job,
-                expression=self.place.calendar.expression,
-                tick=self.place.calendar.tick.isoformat(),
+                expression=place.calendar.expression,
+                tick=place.calendar.tick.isoformat(),
                 lease=LEASE,
                 dwell=plan.dwell,
                 weight=plan.weight,
-                boundary=boundary,
-                signal=signal,
-                cut_guard_at=cut_guard_at,
-                skew=skew,
-                tell=tell,
+                tell=self._tell,
+                **grief,
             )
         )
-        return number
 
-    def _hear(self, seconds: float, enough: Callable[[], bool] = lambda: False) -> None:
-        """Take note of what happens, for so long or until it is enough."""
-        until = time.monotonic() + seconds
-        while not enough() and (left := until - time.monotonic()) > 0:
-            due = [at - time.monotonic() for at, _ in self._later if at is not None]
-            with suppress(Empty):
-                self._note(self._news.get(timeout=max(0.0, min([left, *due]))))
-            self._do_what_is_due()
-
-    def _do_what_is_due(self, *, at_the_end: bool = False) -> None:
-        for entry in list(self._later):
-            at, act = entry
-            if at_the_end or (at is not None and at <= time.monotonic()):
-                self._later.remove(entry)
-                act()
-
-    def _note(self, news: News) -> None:
-        match news.kind:
-            case "started":
-                self._pids[news.text] = news.number
-            case "passed":
-                self.passed.append(news.text)
-            case "said":
-                self.said[news.text] += 1
-            case "stopped":
-                self._state[news.number] = "frozen"
-                self._frozen(news)
-            case "exited":
-                self._state[news.number] = "gone"
-                if news.text == str(-signal.SIGKILL):
-                    self.struck_at = news.at
-                elif int(news.text) == 70 or int(news.text) < 0:
-                    self.wrong.append(f"worker {news.number} ended with {news.text}")
-            case "lost":
-                raise ConnectionError("the nursery has died: see the workers' log")
-
-    def _frozen(self, news: News) -> None:
-        """The victim is at its boundary and stands still."""
-        self.struck_at = news.at
-        if self.plan.copies > 1:
+    def _meet_frozen(self, number: int) -> None:
+        """A worker stands still at its boundary, or wherever it was."""
+        plan, crew = self.plan, self.crew
+        if plan.copies > 1:
             return
-        at = None if self.plan.wake is None else time.monotonic() + self.plan.wake
-        if self.plan.cut is not None and self.place.cut is not None:
-            self._later.append((at, self.place.cut(self.plan.cut)))
-            self._thaw(news.number)
+        if plan.cut is not None and self._place.cut is not None:
+            crew.later(plan.wake, self._place.cut(plan.cut))
+            crew.thaw(number)
         else:
-            self._later.append((at, lambda: self._thaw(news.number)))
-
-    def _thaw(self, number: int) -> None:
-        if self._state[number] == "frozen":  # and not gone by now
-            self._state[number] = "works"
-            self.workers.send(number, signal.SIGCONT)
-
-    def _fewer_than(self, at_work: int) -> Callable[[], bool]:
-        """Whether somebody has ended, which makes another look worth while."""
-        return lambda: len(self._in("works")) < at_work
-
-    def _in(self, *states: str) -> list[int]:
-        return [number for number, state in self._state.items() if state in states]
+            crew.later(plan.wake, lambda: crew.thaw(number))
 
     def _ask(self, query: str) -> list[tuple[Any, ...]]:
         """Rows from the ledger; none while it cannot be reached."""
         try:
-            return self._open().execute(query.encode(), (self.plan.job, self.place.calendar.run_key)).fetchall()
+            return self._open().execute(query.encode(), (self.plan.job, self._place.calendar.run_key)).fetchall()
         except psycopg.OperationalError:
             return []
 
     def _open(self) -> psycopg.Connection:
         if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(self.place.ledger, autocommit=True, application_name="harness")
+            self._connection = psycopg.connect(self._place.ledger, autocommit=True, application_name="harness")
         return self._connection

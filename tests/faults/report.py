@@ -21,9 +21,14 @@ def report(played: Sequence[Played], boundaries: Map, *, seed: int, seconds: flo
         if not one.struck:
             yield f"not struck: {one.plan.job} at {one.plan.place} was through before"
     for one in played:
-        for complaint in one.complaints:
-            yield f"VIOLATION {one.plan.job} at {one.plan.place}: {complaint}; again: {one.plan.replay}"
+        yield from violation_lines(one)
     yield f"seed {seed}, {seconds:.0f} s"
+
+
+def violation_lines(one: Played) -> Iterator[str]:
+    """What is wrong after this run, each with the command that plays it again."""
+    for complaint in one.complaints:
+        yield f"VIOLATION {one.plan.job} at {one.plan.place}: {complaint}; again: {one.plan.replay}"
 
 
 def violations(played: Sequence[Played]) -> int:
@@ -38,9 +43,11 @@ def _row(name: str, played: Sequence[Played]) -> str:
 
 
 def _coverage(kind: str, played: Sequence[Played], boundaries: Map) -> Iterator[str]:
+    if not any(one.plan.kind == kind for one in played):
+        return
     hit = {(one.plan.scene, one.plan.boundary) for one in played if one.plan.kind == kind and one.struck}
     every = everywhere(boundaries)
     missing = [f"{scene} {boundary}" for scene, boundary in every if (scene, boundary) not in hit]
     yield f"{kind}: {len(every) - len(missing)} of {len(every)} statement boundaries hit"
-    if hit and len(missing) <= 40:
+    if len(missing) <= 40:
         yield from (f"  not hit: {place}" for place in missing)

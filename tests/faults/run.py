@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.faults.outages import SITES
 from tests.faults.plan import KINDS
 from tests.faults.play import Played
-from tests.faults.report import report, violations
+from tests.faults.report import report, violation_lines, violations
 from tests.faults.series import LANES, numbers, play_series
 from tests.faults.takeover import LIMIT, takeover_seconds
 
@@ -27,7 +27,9 @@ def main(arguments: list[str]) -> int:
 
     def tell(one: Played) -> None:
         done.append(one)
-        if one.complaints or len(done) % 50 == 0:
+        for line in violation_lines(one):
+            _say(line)
+        if len(done) % 50 == 0:
             _say(f"{time.monotonic() - began:6.0f} s {len(done)} runs, {violations(done)} violations")
 
     chosen = numbers(wanted.runs, wanted.kind, wanted.index)

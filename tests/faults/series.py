@@ -86,7 +86,7 @@ def play_series(
                 for one in play_batch(batch, workers, calendar, room):
                     note(one)
 
-        with ThreadPoolExecutor() as pool:
+        with ThreadPoolExecutor(lanes + len(SITES)) as pool:
             at_work = [pool.submit(lane, way) for way in ways]
             at_work += [pool.submit(outages, kind) for kind in plans if kind in SITES]
             for one in at_work:

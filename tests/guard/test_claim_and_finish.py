@@ -200,6 +200,16 @@ def test_a_zombie_cannot_finish_the_run_of_its_successor(
     assert ask(every_database, "select result from shiftlock.job_runs") == {"invoices": 3}
 
 
+def test_a_zombie_that_asks_twice_is_fenced_twice(every_server_url: str, every_database: psycopg.Connection) -> None:
+    with guard_on(every_server_url) as zombie, guard_on(every_server_url) as successor:
+        old = claimed(zombie, request())
+        every_database.execute(END_LEASE)
+        successor.finish(claimed(successor, request(holder="holder-2")), SUCCESS)
+        for _ in range(2):
+            with pytest.raises(Fenced):
+                zombie.finish(old, SUCCESS)
+
+
 def test_a_zombie_cannot_renew_the_lease_of_its_successor(
     every_server_url: str, every_database: psycopg.Connection
 ) -> None:
