@@ -28,7 +28,7 @@ with lost as (
 ), ended as (
     update shiftlock.job_attempts attempt
     set outcome = 'lost', ended_at = clock_timestamp(), error = %(error)s
-    from lost where attempt.run_id = lost.id and attempt.fence = %(fence)s and attempt.outcome is null
+    from lost where attempt.run_id = lost.id and attempt.outcome is null
 )
 select status from lost
 """

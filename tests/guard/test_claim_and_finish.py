@@ -12,6 +12,7 @@ from handlers.guard.answers import AlreadyDone, Busy, Claimed, Exhausted, Held, 
 from handlers.guard.errors import Fenced, LockKeyCollision
 from handlers.guard.lock import lock_key, register
 from handlers.guard.request import Ending
+from handlers.guard.rescue import LostRun, rescue
 from tests.guard.holders import TICK, ask, claimed, guard_on, request
 
 SUCCESS = Ending(outcome="succeeded", status="succeeded", result={"invoices": 3})
@@ -136,6 +137,19 @@ def test_a_run_whose_lease_ended_is_taken_over_as_attempt_2_with_a_higher_fence(
         assert answer.fence > lost.fence
     outcomes = every_database.execute("select attempt, outcome from shiftlock.job_attempts order by attempt")
     assert outcomes.fetchall() == [(1, "lost"), (2, None)]
+
+
+def test_a_rescue_that_looked_before_the_last_takeover_does_nothing(
+    every_server_url: str, every_database: psycopg.Connection
+) -> None:
+    with guard_on(every_server_url) as first, guard_on(every_server_url) as second:
+        old = claimed(first, request())
+        every_database.execute(END_LEASE)
+        claimed(second, request(holder="holder-2"))
+        every_database.execute(END_LEASE)
+        seen = LostRun("nightly", old.run_id, old.fence, None, None)
+        assert rescue(every_database, seen, on_lost="retry", lost_budget=5) is None
+    assert ask(every_database, "select status from shiftlock.job_runs") == "running"
 
 
 def test_a_ghost_session_that_still_holds_the_lock_is_ended_at_takeover(
