@@ -20,7 +20,7 @@ SERVERS_LINK = {
 }
 
 # A standby takes connections and refuses to write; a name that has not followed a failover yet leads to one.
-DEFAULTS: dict[str, str | int] = LINK | {"connect_timeout": 10, "target_session_attrs": "primary"}
+DEFAULTS: dict[str, str | int] = {**LINK, "connect_timeout": 10, "target_session_attrs": "primary"}
 
 # What PgBouncer and RDS Proxy say to settings that come with the connection: they could not keep them for one client.
 REFUSALS_OF_SETTINGS = ("unsupported startup parameter", "support command-line options")
