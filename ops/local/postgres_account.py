@@ -30,18 +30,24 @@ class Account:
         self,
         command: Sequence[str | Path],
         *,
+        data: Path | None = None,
         output: int | IO[bytes] = subprocess.PIPE,
         descriptors: Sequence[int] = (),
     ) -> subprocess.CompletedProcess[bytes]:
         """Run a program of PostgreSQL to its end; `output` takes what it prints. Raises OSError if it cannot be run.
 
-        It gets a session of its own, since Ctrl-C is meant for this process and not for its server.
+        `data` is the folder it works on. The environment tells it, since pg_ctl would put an argument between double
+        quotes into a command for the shell, and a folder's name may hold a quote or a dollar. The program gets a
+        session of its own, since Ctrl-C is meant for this process and not for its server.
         """
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        if data is not None:
+            environment["PGDATA"] = str(data)
         return subprocess.run(
             command,
             check=False,
             cwd="/",
-            env={name: value for name, value in os.environ.items() if not name.startswith("PG")} | {"LC_ALL": "C"},
+            env=environment | {"LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

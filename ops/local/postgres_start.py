@@ -77,13 +77,13 @@ def _make_data_folder(
         initdb = account.run(
             [
                 binaries.folder / "initdb",
-                f"--pgdata={path}",
                 "--username=postgres",
                 "--auth=trust",
                 "--no-instructions",
                 *locale_options(binaries.major),
                 *(["--no-sync"] if options.fast else []),
             ],
+            data=path,
             descriptors=(lock.fileno(), *descriptors),
         )
     if initdb.returncode != 0:
@@ -104,9 +104,9 @@ def _run_postmaster(cluster: Cluster, options: Options, account: Account, binari
                 "--silent",
                 "--wait",
                 f"--timeout={LONGEST_START}",
-                f"--pgdata={path}",
                 f"--options={shlex.join(arguments)}",
             ],
+            data=path,
             output=log,
             descriptors=(lock.fileno(), *descriptors),
         )
