@@ -169,7 +169,9 @@ def test_the_server_never_runs_as_root_and_a_closed_folder_above_stays_closed(tm
 
 def test_an_ordinary_user_can_run_it_too(open_folder: Path) -> None:
     python = python_without_rights(open_folder)
-    folder = open_folder / 'it\'s "quoted" $HOME'  # no descriptor's number stands for the name here, as it does for root
+    folder = (
+        open_folder / 'it\'s "quoted" $HOME'
+    )  # no descriptor's number stands for the name here, as it does for root
     with user(folder, python=python) as process:
         assert answer(said(process), "select 1") == 1
         theirs = postmaster(folder / "data")
