@@ -61,18 +61,18 @@ class Retry:
 class CatchUp:
     """Which missed ticks still run: none (`skip`), the `latest`, or `all`, oldest first.
 
-    A tick older than `window` is not started any more; of the rest at most `at_most` are.
+    A tick older than `window` is not started any more (None: however old); of the rest the newest `at_most` are.
     """
 
     mode: CatchUpMode = "latest"
-    window: timedelta = hours(1)
+    window: timedelta | None = hours(1)
     at_most: int = 10
 
     def complaints(self) -> Iterator[str]:
         """Yield `field value: what is allowed` for each impossible value."""
         if self.mode not in get_args(CatchUpMode):
             yield f"catch_up.mode {self.mode!r}: allowed is {', '.join(get_args(CatchUpMode))}"
-        if not timedelta() < self.window <= hours(24 * 7):
-            yield f"catch_up.window {self.window}: allowed is more than 0 and at most 7 days"
+        if self.window is not None and not timedelta() < self.window <= hours(24 * 7):
+            yield f"catch_up.window {self.window}: allowed is more than 0 and at most 7 days, or None"
         if not 1 <= self.at_most <= 1000:
             yield f"catch_up.at_most {self.at_most}: allowed is 1 to 1000"

@@ -11,6 +11,8 @@ ENVIRONMENT = "environment"
 JOB = "job"
 DIMENSIONS = (SERVICE, ENVIRONMENT, JOB)
 SERVICE_NAME = "shiftlock"
+# In the place of a job's name, for what a clock measures.
+CLOCK = "clock"
 
 
 class Signal(StrEnum):
@@ -31,3 +33,4 @@ class Signal(StrEnum):
     UNRECORDED = "RunUnrecorded"
     HEARTBEAT = "Heartbeat"
     ITEMS_DONE = "ItemsDone"
+    CLOCK_PASS = "ClockPass"

@@ -54,6 +54,8 @@ class Overlap:
     holder: str
     newer: bool
     """Whether the other run's tick is later than that of the one refused."""
+    catching_up: bool = False
+    """Whether the other run makes up for a tick that was missed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from handlers.guard.intervene import CannotIntervene, cancel
 from handlers.guard.lock import register, register_key
 from handlers.guard.request import ClaimRequest, Ending
 from handlers.guard.session import Session, open_session
-from handlers.guard.yielding import Waiting, next_in_line
+from handlers.guard.yielding import Waiting, next_in_line, run_by_id
 
 Value = TypeVar("Value")
 
@@ -119,6 +119,10 @@ class Guard:
     def next_in_line(self, lock_key: int) -> Waiting | None:
         """The run that waits for this lock key, if one does."""
         return self._over_a_session(lambda session: next_in_line(session.connection, lock_key))
+
+    def run_by_id(self, job: str, run_id: int) -> Waiting | None:
+        """The run of the job that has this id, None when there is none."""
+        return self._over_a_session(lambda session: run_by_id(session.connection, job, run_id))
 
     def _over_a_session(self, operation: Callable[[Session], Value], claimed: Claimed | None = None) -> Value:
         """Run the operation, a second time over a new session if the first one broke under it."""

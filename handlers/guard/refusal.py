@@ -28,7 +28,8 @@ select job.paused_at,
        other.id as other_id, other.run_key as other_run_key, other.holder as other_holder, other.fence as other_fence,
        other.backend_pid as other_backend_pid, other.backend_start as other_backend_start,
        other.lease_until > clock_timestamp() as other_leased,
-       coalesce(other.tick > %(tick)s::timestamptz, false) as other_newer, job.name as job_name
+       coalesce(other.tick > %(tick)s::timestamptz, false) as other_newer,
+       other.trigger = 'catch-up' as other_catching_up, job.name as job_name
 from shiftlock.jobs job
 join shiftlock.lock_keys key on key.owner = %(owner)s
 left join shiftlock.job_runs own on own.job_name = job.name and own.run_key = %(run_key)s
@@ -78,7 +79,8 @@ def refusal(row: Mapping[str, Any], *, manual: bool) -> Refusal | Retake | None:
         return Paused(row["paused_at"])
     if row["other_id"] is not None:
         if row["other_leased"]:
-            return Overlap(row["other_id"], row["other_run_key"], row["other_holder"], row["other_newer"])
+            facts = (row["other_" + name] for name in ("id", "run_key", "holder", "newer", "catching_up"))
+            return Overlap(*facts)
         return Retake(_lost(row, "other_"), own=False)
     if row["status"] == "pending" and row["early"] and not manual:
         return NotDue(row["next_run"])

@@ -53,6 +53,7 @@ class LostRun:
     fence: int
     backend_pid: int | None
     backend_start: datetime | None
+    holder: str | None = None
 
 
 def rescue(connection: psycopg.Connection, lost: LostRun, *, on_lost: str, lost_budget: int) -> str | None:

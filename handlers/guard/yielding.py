@@ -32,16 +32,19 @@ on conflict (job_name, run_key) do update set waiting = true, lock_key = exclude
 where run.status = 'pending'
 """
 
-
 NEXT_IN_LINE = """
 select run_key, partition, tick, trigger, payload from shiftlock.job_runs
 where lock_key = %(lock_key)s and status = 'pending' and waiting
 """
 
+BY_ID = """
+select run_key, partition, tick, trigger, payload from shiftlock.job_runs where id = %(run_id)s and job_name = %(job)s
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A run that waits for the one before it."""
+    """A run of the ledger, with what it takes to claim it."""
 
     run_key: str
     partition: str | None
@@ -56,13 +59,20 @@ def next_in_line(connection: psycopg.Connection, lock_key: int) -> Waiting | Non
     return None if row is None else Waiting(*row)
 
 
+def run_by_id(connection: psycopg.Connection, job: str, run_id: int) -> Waiting | None:
+    """The run of the job that has this id, in whatever state it is."""
+    row = connection.execute(BY_ID, {"job": job, "run_id": run_id}).fetchone()
+    return None if row is None else Waiting(*row)
+
+
 def give_way(connection: psycopg.Connection, request: ClaimRequest, answer: Answer) -> Answer:
     """Leave the row that the answer calls for; the answer, or Queued when the run will have its turn.
 
-    A refused request of a person leaves no skipped row: it is told to the person, and no tick is missed.
+    A refused request of a person leaves no skipped row: it is told to the person, and no tick is missed. Whatever meets
+    a run that makes up for a missed tick waits for it, whatever the job says of overlaps.
     """
     if isinstance(answer, Overlap):
-        if request.overlap == "queue" and _queued(connection, request, answer):
+        if (request.overlap == "queue" or answer.catching_up) and _queued(connection, request, answer):
             return Queued(answer.other_run_key)
         if request.overlap == "replace":
             if not answer.newer:

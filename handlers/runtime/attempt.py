@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from handlers.declaration.job import Job
+from handlers.declaration.run_key import tick_key
 from handlers.guard.answers import Claimed
 from handlers.guard.errors import DatabaseUnavailable, Fenced, one_line
 from handlers.guard.lease import Lease
 from handlers.guard.once import Guard
 from handlers.guard.request import Ending
 from handlers.runtime.context import Context
-from handlers.runtime.identity import tick_key
 from handlers.runtime.observer import Beat, Ended, RunEvent, RunFacts, Started, Unrecorded
 from handlers.runtime.perform import Performed, interrupted, perform
 from handlers.runtime.report import EXIT_CODES, Report, Result

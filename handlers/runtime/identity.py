@@ -3,17 +3,23 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from uuid import uuid4
 
 from handlers.declaration.cron import Cron
 from handlers.declaration.job import Job
+from handlers.declaration.run_key import tick_key
 
-Trigger = Literal["rule", "schedule", "manual"]
-TRIGGERS: tuple[Trigger, ...] = ("rule", "schedule", "manual")
+# rule, schedule: of EventBridge. clock: the scheduler of our own. catch-up: a tick that was missed. retry: a run that
+# is due again. manual: a person.
+Trigger = Literal["rule", "schedule", "clock", "catch-up", "retry", "manual"]
+TRIGGERS: tuple[Trigger, ...] = get_args(Trigger)
 
 # EventBridge fires somewhere within the minute and clocks differ: an event just before a tick means that tick.
 EARLY = timedelta(minutes=1)
+
+
+LARGEST_ID = 2**63 - 1  # of a bigint
 
 
 class MalformedDelivery(ValueError):
@@ -25,12 +31,14 @@ class Delivery:
     """What rang: `at` is the event's own time (aware UTC), or the tick a person asks for; None means a new run.
 
     partition: the part of the job it is about, such as one restaurant; parts are locked apart from each other.
+    run_id: the run of the ledger that it is about; `at`, payload and partition are then the run's own.
     """
 
     trigger: str
     at: datetime | None
     payload: Mapping[str, Any] = field(default_factory=dict)
     partition: str | None = None
+    run_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +49,19 @@ class Identity:
     tick: datetime | None
 
 
-def parse_delivery(trigger: object, time: object, partition: object = None) -> Delivery:
-    """The delivery of an event's `trigger` and `time` (ISO 8601 with zone, or None). Raises MalformedDelivery."""
+def parse_delivery(trigger: object, time: object, partition: object = None, run: object = None) -> Delivery:
+    """The delivery of an event's `trigger` and `time` (ISO 8601 with zone, or None), or of the run with the id `run`.
+
+    Raises MalformedDelivery.
+    """
     if trigger not in TRIGGERS:
         raise MalformedDelivery(f"trigger is {trigger!r}: allowed is {', '.join(TRIGGERS)}")
     if partition is not None and not (isinstance(partition, str) and partition):
         raise MalformedDelivery(f"partition is {partition!r}: allowed is a word, or nothing")
+    if run is not None:
+        if not (run_id := str(run)).isdecimal() or not run_id.isascii() or int(run_id) > LARGEST_ID:
+            raise MalformedDelivery(f"run is {run!r}: allowed is the id of a run, such as 1042")
+        return Delivery(trigger, None, run_id=int(run_id))
     if time is None and trigger == "manual":
         return Delivery("manual", None, partition=partition)
     at = _instant(time)
@@ -86,8 +101,3 @@ def _tick_meant(schedule: Cron, at: datetime) -> datetime:
         return coming
     # The schedule may have changed so that nothing was due up to now: still one run per minute named.
     return latest or minute
-
-
-def tick_key(tick: datetime) -> str:
-    """A tick's run key: its UTC minute."""
-    return tick.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ")

@@ -38,7 +38,7 @@ class AttemptFailed(RuntimeError):
 
 
 def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Run the function's job for `{"trigger": ..., "time": ...}` and answer what came of it.
+    """Run the function's job for `{"trigger": ..., "time": ...}`, or `{"trigger": ..., "run": ...}`; what came of it.
 
     Raises AttemptFailed when the job did not succeed, and the settings', delivery's and guard's errors as they are.
     """
@@ -54,7 +54,8 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         ends_at=ends_at,
     )
     job = SCHEDULE.find(os.environ.get("SHIFTLOCK_JOB", ""))
-    report = runner.run(job, parse_delivery(event.get("trigger"), event.get("time"), event.get("partition")))
+    named = (event.get(name) for name in ("trigger", "time", "partition", "run"))
+    report = runner.run(job, parse_delivery(*named))
     if report.result not in QUIET or (job.on_duplicate == "error" and report.result in DUPLICATES):
         raise AttemptFailed(report)
     return {

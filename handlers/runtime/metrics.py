@@ -3,11 +3,11 @@
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
-from handlers.declaration.signals import ENVIRONMENT, JOB, NAMESPACE, SERVICE_NAME, Signal
+from handlers.declaration.signals import CLOCK, ENVIRONMENT, JOB, NAMESPACE, SERVICE_NAME, Signal
 from handlers.guard.answers import AlreadyDone, Busy, Exhausted, Overlap
 from handlers.runtime.observer import Beat, Ended, Refused, RunEvent, Started, Unrecorded
 
@@ -30,23 +30,30 @@ class MetricsObserver:
 
     def __call__(self, event: RunEvent) -> None:
         """Write the event's measures."""
+        run = event.run
+        facts = {"run_key": run.run_key, "run_id": run.run_id, "attempt": run.attempt}
         with self._writing:
-            metrics = EphemeralMetrics(namespace=NAMESPACE, service=SERVICE_NAME)
-            metrics.add_dimension(ENVIRONMENT, self._environment)
-            metrics.add_dimension(JOB, event.run.job)
-            for name, value in (
-                ("run_key", event.run.run_key),
-                ("run_id", event.run.run_id),
-                ("attempt", event.run.attempt),
-            ):
-                metrics.add_metadata(name, value)
-            for signal, unit, measured in measures(event):
-                metrics.add_metric(signal, unit, measured)
-            line = json.dumps(metrics.serialize_metric_set(), separators=(",", ":"))
-            # One write for the line with its end, which print makes two: a log line of another thread would get in
-            # between, and CloudWatch takes neither then.
-            sys.stdout.write(line + "\n")
-            sys.stdout.flush()
+            _write(self._environment, run.job, measures(event), facts)
+
+
+def count_pass(environment: str) -> None:
+    """Say that a clock has made its pass: no word of it means that nothing starts any more."""
+    _write(environment, CLOCK, [(Signal.CLOCK_PASS, MetricUnit.Count, 1)], {})
+
+
+def _write(environment: str, job: str, measured: Iterable[Measure], facts: Mapping[str, object]) -> None:
+    metrics = EphemeralMetrics(namespace=NAMESPACE, service=SERVICE_NAME)
+    metrics.add_dimension(ENVIRONMENT, environment)
+    metrics.add_dimension(JOB, job)
+    for name, fact in facts.items():
+        metrics.add_metadata(name, fact)
+    for signal, unit, value in measured:
+        metrics.add_metric(signal, unit, value)
+    line = json.dumps(metrics.serialize_metric_set(), separators=(",", ":"))
+    # One write for the line with its end, which print makes two: a log line of another thread would get in between,
+    # and CloudWatch takes neither then.
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def measures(event: RunEvent) -> Iterator[Measure]:

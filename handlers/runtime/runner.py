@@ -15,10 +15,11 @@ from handlers.guard.answers import Claimed
 from handlers.guard.lock import lock_key
 from handlers.guard.once import Guard
 from handlers.guard.request import ClaimRequest
+from handlers.guard.yielding import Waiting
 from handlers.runtime.attempt import Attempt
 from handlers.runtime.context import Context
 from handlers.runtime.database import connection_strings
-from handlers.runtime.identity import Delivery, Identity, identify
+from handlers.runtime.identity import Delivery, Identity, MalformedDelivery, identify
 from handlers.runtime.observer import Observer, Refused, RunEvent, RunFacts
 from handlers.runtime.patience import patience
 from handlers.runtime.report import Report, Result, refused
@@ -48,20 +49,33 @@ class Runner:
     def run(self, job: Job, delivery: Delivery) -> Report:
         """Run the job until its run has ended, waits in the ledger, or is not ours.
 
-        Raises DatabaseUnavailable and SchemaTooOld when the ledger cannot be asked at all.
+        Raises DatabaseUnavailable and SchemaTooOld when the ledger cannot be asked at all, MalformedDelivery when the
+        run that it names is not there.
         """
         connect = connection_strings(self.settings.database)
         with Guard(connect, lease=self.settings.lease, name=f"shiftlock {job.name} guard") as guard:
             self._say_once_if_pooled(guard)
-            report, lock_key = self._until_ended(job, guard, self._request(job, delivery, identify(job, delivery)))
-            while job.overlap == "queue" and lock_key is not None and self._has_time_for(job):
+            request = self._first(job, delivery, guard)
+            report, lock_key = self._until_ended(job, guard, request)
+            while _may_have_a_line(job, request) and lock_key is not None and self._has_time_for(job):
                 waiting = guard.next_in_line(lock_key)
                 if waiting is None:
                     break
-                delivery = Delivery(waiting.trigger, waiting.tick, waiting.payload, waiting.partition)
-                request = self._request(job, delivery, Identity(waiting.run_key, waiting.tick))
+                request = self._again(job, waiting, waiting.trigger)
                 _, lock_key = self._until_ended(job, guard, request)
             return report
+
+    def _first(self, job: Job, delivery: Delivery, guard: Guard) -> ClaimRequest:
+        if delivery.run_id is None:
+            return self._request(job, delivery, identify(job, delivery))
+        run = guard.run_by_id(job.name, delivery.run_id)
+        if run is None:
+            raise MalformedDelivery(f"run is {delivery.run_id}: the ledger has no such run of {job.name}")
+        return self._again(job, run, delivery.trigger)
+
+    def _again(self, job: Job, run: Waiting, trigger: str) -> ClaimRequest:
+        delivery = Delivery(trigger, run.tick, run.payload, run.partition)
+        return self._request(job, delivery, Identity(run.run_key, run.tick))
 
     def _until_ended(self, job: Job, guard: Guard, request: ClaimRequest) -> tuple[Report, int | None]:
         """The report of the run, and the lock key it had if it was ours."""
@@ -136,6 +150,11 @@ class Runner:
     def _tell(self, event: RunEvent) -> None:
         for observer in self.observers:
             observer(event)
+
+
+def _may_have_a_line(job: Job, request: ClaimRequest) -> bool:
+    """Whether another run may wait for this one; to look is a round trip."""
+    return job.overlap == "queue" or request.trigger == "catch-up"
 
 
 def _facts(request: ClaimRequest, claimed: Claimed | None = None) -> RunFacts:

@@ -39,11 +39,12 @@ class IamDatabase:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The runtime's settings. lease: how long a silent holder keeps its run."""
+    """The runtime's settings. lease: how long a silent holder keeps its run. children: a clock's, at most, at once."""
 
     environment: str
     database: DatabaseUrl | IamDatabase
     lease: timedelta = timedelta(seconds=30)
+    children: int = 8
 
 
 def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -51,6 +52,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     reader = _Reader(environ)
     environment = reader.text("ENVIRONMENT")
     lease = reader.number("LEASE_SECONDS", default=30, least=1, most=600)
+    children = reader.number("CHILDREN", default=8, least=1, most=200)
     url = environ.get(PREFIX + "DATABASE_URL")
     database: DatabaseUrl | IamDatabase
     if url:
@@ -65,7 +67,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         )
     if reader.complaints:
         raise InvalidSettings(tuple(reader.complaints))
-    return Settings(environment, database, timedelta(seconds=lease))
+    return Settings(environment, database, timedelta(seconds=lease), children)
 
 
 class _Reader:

@@ -2,6 +2,7 @@
 
 import os
 import select
+import threading
 
 
 class Stop:
@@ -31,3 +32,13 @@ class Stop:
     def fileno(self) -> int:
         """Becomes readable, and stays so, when a stop is asked for."""
         return self._reader
+
+    def request_at_end_of(self, descriptor: int) -> None:
+        """Ask for the stop once the other end of a pipe is closed: whoever started this process has died."""
+
+        def wait() -> None:
+            while os.read(descriptor, 1):
+                continue
+            self.request()
+
+        threading.Thread(target=wait, name="lifeline", daemon=True).start()

@@ -48,14 +48,18 @@ def run(arguments: list[str], environ: Mapping[str, str]) -> Report:
         environ.get("SHIFTLOCK_TRIGGER", "manual"),
         environ.get("SHIFTLOCK_EVENT_TIME", datetime.now(UTC).isoformat()),
         environ.get("SHIFTLOCK_PARTITION"),
+        environ.get("SHIFTLOCK_RUN"),
     )
     settings = read_settings(environ)
     log = open_log()
+    stop = stop_on_signal()
+    if lifeline := environ.get("SHIFTLOCK_LIFELINE"):  # of a clock: its children end in good order when it dies
+        stop.request_at_end_of(int(lifeline))
     runner = Runner(
         settings=settings,
         observers=(MetricsObserver(settings.environment), LogObserver(log)),
         log=log,
-        stop=stop_on_signal(),
+        stop=stop,
         compute=compute_of(environ),
     )
     return runner.run(job, delivery)

@@ -11,8 +11,8 @@ import psycopg
 from handlers.declaration.cron import cron
 from handlers.declaration.job import Job
 from handlers.declaration.policy import Retry
+from handlers.declaration.run_key import tick_key
 from handlers.runtime.context import Context
-from handlers.runtime.identity import tick_key
 
 STEPS = 2
 ITEMS = 6

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import psycopg
 import pytest
 
+from handlers.declaration.run_key import tick_key
 from handlers.guard.migrate import shipped
-from handlers.runtime.identity import tick_key
 from handlers.schedule import SCHEDULE
 from ops.commands.run_job import check_tick
 from ops.refused import Refused

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from handlers.declaration.policy import Retry
-from handlers.runtime.identity import tick_key
+from handlers.declaration.run_key import tick_key
 from tests.guard.holders import claimed, guard_on, request
 from tests.ops.command import Jobs
 from tests.runtime.running import TICK, run, sample

@@ -9,9 +9,9 @@ import pytest
 
 from handlers.declaration.duration import hours
 from handlers.declaration.placement import place
+from handlers.declaration.run_key import tick_key
 from handlers.guard.errors import SchemaTooOld
 from handlers.guard.session import SCHEMA_NEEDED
-from handlers.runtime.identity import tick_key
 from handlers.schedule import SCHEDULE
 from tests.guard.holders import claimed, guard_on, request
 from tests.ops.command import Jobs

@@ -102,3 +102,9 @@ def kill_the_database_and_fail(context: Context) -> None:
     with suppress(psycopg.OperationalError):
         context.connection.execute("select pg_sleep(60)")
     raise ValueError("the order has no price")
+
+
+def stop_the_process_once(context: Context) -> Mapping[str, object]:
+    if context.attempt == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return {"attempt": context.attempt}

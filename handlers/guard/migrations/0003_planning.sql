@@ -1,0 +1,10 @@
+-- Planning ahead: what is due is a row before its time, so that nothing is missed unseen.
+
+alter table shiftlock.jobs
+    -- The schedule that the rows ahead were planned by; another one in the job table is a changed schedule.
+    add column schedule text,
+    -- Every tick up to this time has its row. Null until the first planning: nothing before that is missed.
+    add column planned_until timestamptz;
+
+-- When somebody was last sent to start the run: of many schedulers that see it due, one sends.
+alter table shiftlock.job_runs add column called_at timestamptz;

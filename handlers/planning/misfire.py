@@ -1,0 +1,141 @@
+"""What becomes of runs that are due: started, left to wait, or skipped with the reason. Pure functions.
+
+A tick is on time while it is younger than `on_time`; after that it is a misfire, which the job's catch-up policy
+judges. Of a job's misfires one is started at a time, so that a thousand of them never run at once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from handlers.declaration.policy import CatchUp
+
+SkipReason = Literal["window", "cap", "paused", "superseded", "too_late"]
+
+CATCHING_UP = "catch-up"  # the trigger of a misfire's run
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A pending run whose time has come.
+
+    fresh: a planned tick that nobody has touched, due at its tick; else it is owed: a retry, a run that waits its turn,
+    or one that a person wants. attempts: those it has had. held_by: the trigger of the run that has its lock key now.
+    """
+
+    run_id: int
+    run_key: str
+    due_at: datetime
+    tick: datetime | None
+    lock_key: int
+    fresh: bool
+    trigger: str
+    attempts: int = 0
+    held_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Start it, with this trigger."""
+
+    due: Due
+    trigger: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """It ends skipped."""
+
+    due: Due
+    reason: SkipReason
+    because: str
+
+
+Verdict = Start | Skip
+
+
+def judge(
+    policy: CatchUp,
+    due: Sequence[Due],
+    *,
+    now: datetime,
+    on_time: timedelta,
+    rings: bool,
+    paused: bool = False,
+    started: datetime | None = None,
+) -> list[Verdict]:
+    """The verdicts on a job's due runs; one without a verdict waits.
+
+    rings: this scheduler starts what is on time, and does not wait for somebody else's bell. paused: only what a person
+    asked for is started. started: the job's newest tick that has had an attempt.
+    """
+    fresh = sorted((one for one in due if one.fresh), key=lambda one: one.due_at)
+    if paused:
+        by_hand = [one for one in due if not one.fresh and one.trigger == "manual"]
+        return [*(Skip(one, "paused", "the job is paused") for one in fresh), *_starts(by_hand)]
+    missed = [one for one in fresh if now - one.due_at >= on_time]
+    dropped = list(_dropped(policy, fresh, missed, now=now, started=started))
+    gone = {skip.due.run_id for skip in dropped}
+    starts = [
+        # On time first, so that what was missed never holds it up.
+        *(Start(one, "clock", "it is due") for one in fresh[len(missed) :] if rings),
+        *_starts([one for one in due if not one.fresh]),
+        *[Start(one, CATCHING_UP, "it was missed") for one in missed if one.run_id not in gone][:1],
+    ]
+    return [*dropped, *_free(starts)]
+
+
+def _dropped(
+    policy: CatchUp, fresh: Sequence[Due], missed: Sequence[Due], *, now: datetime, started: datetime | None
+) -> Iterator[Skip]:
+    """The misfires that are not made up for. `fresh` and `missed` go from the oldest to the newest."""
+    if policy.mode == "skip":
+        yield from (Skip(one, "too_late", f"{_age(one, now)} late, and catch_up is skip") for one in missed)
+        return
+    kept = list(missed)
+    if policy.window is not None:
+        too_old = [one for one in missed if now - one.due_at > policy.window]
+        kept = kept[len(too_old) :]
+        yield from (
+            Skip(one, "window", f"{_age(one, now)} late, past the window of {policy.window}") for one in too_old
+        )
+    if policy.mode == "latest":
+        newest = max((one.due_at for one in fresh), default=None)
+        if started is not None and (newest is None or started > newest):
+            newest = started
+        yield from (
+            Skip(one, "superseded", f"the tick of {newest:%Y-%m-%dT%H:%MZ} makes up for it")
+            for one in kept
+            if newest is not None and one.due_at < newest
+        )
+        return
+    # The newest are worth most. What is on time counts, but is never dropped.
+    too_many = max(0, len(kept) + len(fresh) - len(missed) - policy.at_most)
+    yield from (
+        Skip(one, "cap", f"{policy.at_most} newer ticks are due, and no more are caught up") for one in kept[:too_many]
+    )
+
+
+def _starts(owed: Sequence[Due]) -> Iterator[Start]:
+    for one in owed:
+        yield Start(one, "retry" if one.attempts else one.trigger, "its wait is over")
+
+
+def _free(starts: Sequence[Start]) -> Iterator[Start]:
+    """Those that find their lock free, one for each lock key.
+
+    A tick on time is started beside a regular run too: what comes of it is the job's overlap policy. Beside a misfire
+    it waits.
+    """
+    taken: set[int] = set()
+    for start in starts:
+        beside_regular = start.trigger == "clock" and start.due.held_by != CATCHING_UP
+        if start.due.lock_key not in taken and (start.due.held_by is None or beside_regular):
+            taken.add(start.due.lock_key)
+            yield start
+
+
+def _age(due: Due, now: datetime) -> timedelta:
+    return timedelta(seconds=round((now - due.due_at).total_seconds()))

@@ -1,0 +1,201 @@
+"""The ledger's side of planning: each statement is safe beside itself, so any number of schedulers may run at once."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg.rows import class_row, dict_row
+
+from handlers.guard.rescue import LostRun
+from handlers.planning.ahead import Row
+from handlers.planning.misfire import Due, Skip
+
+# Jobs that have left the table count as long as they have rows ahead.
+REGISTERED = """
+select name, schedule, planned_until, paused_at is not null as paused, clock_timestamp() as now from shiftlock.jobs
+where name = any(%(jobs)s) or planned_until is not null
+"""
+
+# A tick that a changed schedule has superseded comes back with the schedule, as long as it lies ahead: while one
+# version of the job table replaces another, schedulers of both may be at work.
+PLAN = """
+insert into shiftlock.job_runs as run
+    (job_name, run_key, lock_key, tick, trigger, status, skip_reason, next_run, finished_at)
+select job.name, ahead.run_key, job.lock_key, ahead.tick, 'plan', case when gap then 'skipped' else 'pending' end,
+       case when gap then 'dst' end, ahead.tick, case when gap then clock_timestamp() end
+from unnest(%(jobs)s::text[], %(keys)s::text[], %(ticks)s::timestamptz[], %(gaps)s::boolean[])
+     as ahead (job, run_key, tick, gap)
+join shiftlock.jobs job on job.name = ahead.job
+order by job.name, ahead.run_key -- of two planners the second waits for the first, and never each for the other
+on conflict (job_name, run_key) do update set status = 'pending', skip_reason = null, finished_at = null
+where run.status = 'skipped' and run.skip_reason = 'superseded' and run.attempt = 0
+  and run.next_run > clock_timestamp() and excluded.status = 'pending'
+"""
+
+PLANNED = """
+update shiftlock.jobs set schedule = planned.schedule, planned_until = planned.until
+from unnest(%(jobs)s::text[], %(schedules)s::text[], %(untils)s::timestamptz[]) as planned (job, schedule, until)
+where name = planned.job
+"""
+
+PENDING = """
+select run.job_name as job, run.id as run_id, run.run_key, run.next_run as due_at, run.tick, run.lock_key, run.trigger,
+       run.attempt as attempts, (run.attempt = 0 and not run.waiting and run.next_run = run.tick) is true as fresh,
+       (select trigger from shiftlock.job_runs as other
+        where other.lock_key = run.lock_key and other.status = 'running') as held_by
+from shiftlock.job_runs as run where status = 'pending'
+"""
+
+DUE = f"""{PENDING}
+and next_run <= clock_timestamp() and job_name = any(%(jobs)s) order by next_run, id limit %(most)s
+"""
+
+# What was due already when the schedule changed stays: it was due by the schedule of its time. Of a job that has left
+# the table nothing can stay; its last ten minutes wait, should this be an older table than the ledger's newest.
+WITHOUT_REASON = f"""{PENDING}
+and attempt = 0 and not waiting and next_run = tick and (
+    job_name = any(%(changed)s) and tick > clock_timestamp()
+    or job_name = any(%(removed)s)
+       and (tick > clock_timestamp() or tick < clock_timestamp() - interval '10 minutes')
+) order by id
+"""
+
+FORGET = """
+update shiftlock.jobs as job set schedule = null, planned_until = null
+where name = any(%(removed)s) and not exists (
+    select from shiftlock.job_runs where job_name = job.name and status = 'pending' and attempt = 0 and next_run = tick
+)
+"""
+
+LOST = """
+select job_name as job, id as run_id, fence, backend_pid, backend_start, holder from shiftlock.job_runs
+where status = 'running' and lease_until <= clock_timestamp() order by lease_until limit 100
+"""
+
+# Rows are planned ahead of their time, so the highest id need not be the latest tick; it is never far from it.
+NEWEST_STARTED = """
+select asked.job, recent.tick from unnest(%(jobs)s::text[]) as asked (job)
+cross join lateral (
+    select max(tick) as tick from (
+        select tick, attempt from shiftlock.job_runs where job_name = asked.job order by id desc limit 300
+    ) as last where attempt > 0
+) as recent where recent.tick is not null
+"""
+
+SKIP = """
+update shiftlock.job_runs as run
+set status = 'skipped', skip_reason = verdict.reason, finished_at = clock_timestamp()
+from unnest(%(runs)s::bigint[], %(reasons)s::text[]) as verdict (run_id, reason)
+where run.id = verdict.run_id and status = 'pending' and attempt = 0 and not waiting
+returning run.id
+"""
+
+# A run of a holder that is well is looked at once a lease: its lease has been renewed by then.
+COMING = """
+select least(
+    (select min(next_run) from shiftlock.job_runs where status = 'pending' and next_run > clock_timestamp()),
+    (select min(lease_until) from shiftlock.job_runs where status = 'running')
+)
+"""
+
+# Compare and swap: of many schedulers one gets the row and starts a process for it. Should that come to nothing, the run
+# may be called again after CALL_AGAIN; one that has been claimed since, and is due again, at once.
+CALL = """
+update shiftlock.job_runs set called_at = clock_timestamp()
+where id = any(%(runs)s) and status = 'pending' and next_run <= clock_timestamp()
+  and (called_at is null or called_at <= clock_timestamp() - %(again)s or called_at <= last_run)
+returning id
+"""
+
+
+CALL_AGAIN = timedelta(seconds=20)  # a process has claimed its run by then, or has come to nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """What the ledger knows of a job; now is the database's time."""
+
+    name: str
+    schedule: str | None
+    planned_until: datetime | None
+    paused: bool
+    now: datetime
+
+
+def registered(connection: psycopg.Connection, jobs: Sequence[str]) -> dict[str, Registered]:
+    """What the ledger knows of these jobs, and of others that it has rows ahead for."""
+    rows = connection.cursor(row_factory=class_row(Registered)).execute(REGISTERED, {"jobs": list(jobs)})
+    return {row.name: row for row in rows}
+
+
+def plan(connection: psycopg.Connection, rows: Sequence[tuple[str, Row]]) -> int:
+    """Write the rows of these jobs that are not there yet; how many that were."""
+    facts = {
+        "jobs": [job for job, _ in rows],
+        "keys": [row.run_key for _, row in rows],
+        "ticks": [row.tick for _, row in rows],
+        "gaps": [row.gap for _, row in rows],
+    }
+    return connection.execute(PLAN, facts).rowcount
+
+
+def planned(connection: psycopg.Connection, until: Mapping[str, tuple[str, datetime]]) -> None:
+    """Note by which schedule each job is planned now, and up to when."""
+    facts = {
+        "jobs": list(until),
+        "schedules": [schedule for schedule, _ in until.values()],
+        "untils": [end for _, end in until.values()],
+    }
+    connection.execute(PLANNED, facts)
+
+
+def lost_runs(connection: psycopg.Connection) -> list[LostRun]:
+    """Running runs whose lease has ended, at most 100, the longest lost first."""
+    return connection.cursor(row_factory=class_row(LostRun)).execute(LOST).fetchall()
+
+
+def due_runs(connection: psycopg.Connection, jobs: Sequence[str], *, most: int) -> list[tuple[str, Due]]:
+    """The runs of these jobs that are due, at most so many, the longest due first, each with its job."""
+    return _pending(connection, DUE, {"jobs": list(jobs), "most": most})
+
+
+def without_reason(
+    connection: psycopg.Connection, *, changed: Sequence[str], removed: Sequence[str]
+) -> list[tuple[str, Due]]:
+    """Planned runs ahead of the changed jobs, and planned runs of the removed ones, each with its job."""
+    return _pending(connection, WITHOUT_REASON, {"changed": list(changed), "removed": list(removed)})
+
+
+def forget(connection: psycopg.Connection, removed: Sequence[str]) -> None:
+    """Nothing is planned for these jobs any more, as soon as they have no planned run."""
+    connection.execute(FORGET, {"removed": list(removed)})
+
+
+def newest_started(connection: psycopg.Connection, jobs: Sequence[str]) -> dict[str, datetime]:
+    """The newest tick of each job that has had an attempt, where there is one."""
+    return dict(connection.execute(NEWEST_STARTED, {"jobs": list(jobs)}).fetchall())
+
+
+def coming(connection: psycopg.Connection) -> datetime | None:
+    """When the next pending run is due or the next lease ends, whichever comes first."""
+    row = connection.execute(COMING).fetchone()
+    return None if row is None else row[0]
+
+
+def skip(connection: psycopg.Connection, skips: Iterable[Skip]) -> set[int]:
+    """Let untouched runs end skipped; the ids of those that were still untouched."""
+    verdicts = {one.due.run_id: one.reason for one in skips}
+    facts = {"runs": list(verdicts), "reasons": list(verdicts.values())}
+    return {run_id for (run_id,) in connection.execute(SKIP, facts)}
+
+
+def call(connection: psycopg.Connection, runs: Sequence[int]) -> set[int]:
+    """Take it upon this process to start these runs; the ids of those that nobody else is about to start."""
+    return {run_id for (run_id,) in connection.execute(CALL, {"runs": list(runs), "again": CALL_AGAIN})}
+
+
+def _pending(connection: psycopg.Connection, query: LiteralString, facts: dict[str, Any]) -> list[tuple[str, Due]]:
+    found = connection.cursor(row_factory=dict_row).execute(query, facts)
+    return [(row.pop("job"), Due(**row)) for row in found]

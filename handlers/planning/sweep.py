@@ -1,0 +1,179 @@
+"""One pass over the ledger: plan ahead, take back what was lost, judge what is due.
+
+Each part is bounded and safe beside itself, whoever else makes a pass at the same time. What is to be started is only
+said: who made the pass knows how to start it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import psycopg
+
+from handlers.declaration.catalogue import Catalogue
+from handlers.declaration.cron import Cron
+from handlers.declaration.job import Job
+from handlers.guard.lock import register
+from handlers.guard.rescue import rescue
+from handlers.planning import rows
+from handlers.planning.ahead import Row, plan_ahead
+from handlers.planning.misfire import Due, Skip, Start, Verdict, judge
+
+MOST_DUE = 5000  # runs that one pass judges
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A run that was taken from a silent holder, and the state it is in now."""
+
+    job: str
+    run_id: int
+    status: str
+    holder: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What one pass did and found. at: database time. starts: what to start, each with its job, first things first.
+
+    coming: when there will be something to do again, if nobody does anything before.
+    """
+
+    at: datetime
+    coming: datetime | None
+    planned: int
+    skipped: tuple[tuple[str, Skip], ...]
+    lost: tuple[Lost, ...]
+    starts: tuple[tuple[Job, Start], ...]
+
+
+def sweep(
+    connection: psycopg.Connection,
+    catalogue: Catalogue,
+    *,
+    on_time: Callable[[Job], timedelta],
+    rings: bool,
+    lost_budget: int,
+) -> Pass:
+    """Make one pass. on_time, rings: see `misfire`. lost_budget: how often a run may be lost before it has failed.
+
+    connection: in autocommit. Raises psycopg.Error.
+    """
+    known = _registered(connection, catalogue)
+    at = max(one.now for one in known.values())
+    planned, superseded = _plan(connection, catalogue, known, at)
+    lost = tuple(_rescue(connection, catalogue, lost_budget))
+    verdicts: list[tuple[str, Verdict]] = [
+        *superseded,
+        *_judge(connection, catalogue, known, on_time=on_time, rings=rings, now=at),
+    ]
+    skips = [(job, verdict) for job, verdict in verdicts if isinstance(verdict, Skip)]
+    gone = rows.skip(connection, [skip for _, skip in skips]) if skips else set()
+    return Pass(
+        at,
+        rows.coming(connection),
+        planned,
+        tuple((job, skip) for job, skip in skips if skip.due.run_id in gone),
+        lost,
+        tuple((catalogue.find(job), verdict) for job, verdict in verdicts if isinstance(verdict, Start)),
+    )
+
+
+def _registered(connection: psycopg.Connection, catalogue: Catalogue) -> dict[str, rows.Registered]:
+    names = [job.name for job in catalogue]
+    known = rows.registered(connection, names)
+    if not known.keys() >= set(names):
+        register(connection, [name for name in names if name not in known])
+        known = rows.registered(connection, names)
+    return known
+
+
+def _plan(
+    connection: psycopg.Connection, catalogue: Catalogue, known: dict[str, rows.Registered], now: datetime
+) -> tuple[int, list[tuple[str, Skip]]]:
+    """Plan what is missing; how many rows are new, and the rows that a change of the table has superseded."""
+    missing: list[tuple[str, Row]] = []
+    until: dict[str, tuple[str, datetime]] = {}
+    changed: list[str] = []
+    for job in catalogue:
+        noted = known[job.name].schedule
+        before = job.schedule if noted == _text(job.schedule) else _schedule(noted)
+        plan = plan_ahead(job.schedule, before=before, planned_until=known[job.name].planned_until, now=now)
+        if plan is None:
+            continue
+        missing += [(job.name, row) for row in plan.rows]
+        # A portion of what the old schedule missed leaves that on record until all of it has its rows.
+        through = job.schedule if before is None or plan.until >= now else before
+        until[job.name] = _text(through), plan.until
+        if before is not None and before != job.schedule:
+            changed.append(job.name)
+    new = rows.plan(connection, missing) if missing else 0
+    if until:
+        rows.planned(connection, until)
+    removed = known.keys() - {job.name for job in catalogue}
+    superseded = list(_superseded(connection, catalogue, changed, list(removed))) if changed or removed else []
+    if removed:
+        rows.forget(connection, list(removed))
+    return new, superseded
+
+
+def _superseded(
+    connection: psycopg.Connection, catalogue: Catalogue, changed: Sequence[str], removed: Sequence[str]
+) -> Iterator[tuple[str, Skip]]:
+    schedules = {job.name: job.schedule for job in catalogue}
+    for name, due in rows.without_reason(connection, changed=changed, removed=removed):
+        if name not in schedules:
+            yield name, Skip(due, "superseded", "the job has left the table")
+        elif schedules[name].previous(due.due_at) != due.due_at:
+            yield name, Skip(due, "superseded", "the schedule has changed")
+
+
+def _rescue(connection: psycopg.Connection, catalogue: Catalogue, lost_budget: int) -> Iterator[Lost]:
+    policies = {job.name: job.on_lost for job in catalogue}
+    for run in rows.lost_runs(connection):
+        # Nobody can start a job that has left the table: a person decides.
+        status = rescue(connection, run, on_lost=policies.get(run.job, "hold"), lost_budget=lost_budget)
+        if status is not None:
+            yield Lost(run.job, run.run_id, status, run.holder)
+
+
+def _judge(
+    connection: psycopg.Connection,
+    catalogue: Catalogue,
+    known: dict[str, rows.Registered],
+    *,
+    on_time: Callable[[Job], timedelta],
+    rings: bool,
+    now: datetime,
+) -> list[tuple[str, Verdict]]:
+    due: dict[str, list[Due]] = {job.name: [] for job in catalogue}
+    for name, one in rows.due_runs(connection, list(due), most=MOST_DUE):
+        due[name].append(one)
+    latest_only = [name for name, found in due.items() if found and catalogue.find(name).catch_up.mode == "latest"]
+    started = rows.newest_started(connection, latest_only) if latest_only else {}
+    return [
+        (name, verdict)
+        for name, found in due.items()
+        for verdict in judge(
+            catalogue.find(name).catch_up,
+            found,
+            now=now,
+            on_time=on_time(catalogue.find(name)),
+            rings=rings,
+            paused=known[name].paused,
+            started=started.get(name),
+        )
+    ]
+
+
+def _text(schedule: Cron) -> str:
+    return " ".join((*schedule.expression.split(), *([schedule.zone] if schedule.zone else [])))
+
+
+def _schedule(text: str | None) -> Cron | None:
+    """The schedule of a text that `_text` made; None without one, and for one that today's grammar does not take."""
+    if text is None:
+        return None
+    *fields, last = text.split()
+    schedule = Cron(" ".join(fields), last) if len(fields) == 6 else Cron(text)
+    return schedule if not schedule.complaints() else None

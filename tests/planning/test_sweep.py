@@ -1,0 +1,206 @@
+"""Passes over a real ledger: rows ahead, changed and paused jobs, catch-up, rescue, and several schedulers at once."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+
+import psycopg
+import pytest
+
+from handlers.declaration.catalogue import Catalogue, declare
+from handlers.declaration.cron import Cron, cron, every
+from handlers.declaration.duration import hours, minutes
+from handlers.declaration.job import Job
+from handlers.declaration.policy import CatchUp
+from handlers.declaration.run_key import tick_key
+from handlers.guard.request import Ending
+from handlers.planning import rows
+from handlers.planning.sweep import Pass, sweep
+from tests.guard.holders import ask, claimed, guard_on, request
+
+AGO = "update shiftlock.jobs set planned_until = clock_timestamp() - %s"
+STATES = """
+select tick, status, skip_reason from shiftlock.job_runs where job_name = 'nightly' order by tick, run_key
+"""
+COUNTS = "select status, skip_reason, count(*) from shiftlock.job_runs group by 1, 2 order by 1, 2"
+MINUTELY = every(minutes=1)
+
+
+def table(schedule: Cron = MINUTELY, **policies: object) -> Catalogue:
+    """A job table with one job, called nightly."""
+    facts = {"longest_run": minutes(1), "target": TARGET, **policies}
+    return declare(Job("nightly", schedule=schedule, **facts))  # type: ignore[arg-type]
+
+
+TARGET = "tests.runtime.sample_jobs:succeed"
+OTHER = declare(Job("other", target=TARGET, schedule=every(hours=1), longest_run=minutes(1)))
+
+
+def look(database: psycopg.Connection, jobs: Catalogue, *, rings: bool = True, on_time: timedelta = minutes(1)) -> Pass:
+    return sweep(database, jobs, on_time=lambda job: on_time, rings=rings, lost_budget=5)
+
+
+def after_an_outage_of(length: timedelta, database: psycopg.Connection, jobs: Catalogue) -> Pass:
+    look(database, jobs)
+    database.execute("delete from shiftlock.job_runs")
+    database.execute(AGO, [length])
+    return look(database, jobs)
+
+
+def test_the_ticks_of_the_coming_hour_are_rows(database: psycopg.Connection) -> None:
+    made = look(database, table())
+    coming = {tick_key(made.at + n * minutes(1)) for n in range(1, 61)}
+    assert coming <= {key for (key,) in database.execute("select run_key from shiftlock.job_runs")}
+    assert made.planned == ask(database, "select count(*) from shiftlock.job_runs where status = 'pending'")
+    again = look(database, table())
+    assert (again.planned, again.skipped, again.starts) == (0, (), ())
+
+
+def test_a_new_job_has_missed_nothing(database: psycopg.Connection) -> None:
+    made = look(database, table(catch_up=CatchUp("all", window=None)))
+    assert made.skipped == ()
+    assert ask(database, "select count(*) from shiftlock.job_runs where tick <= clock_timestamp()") == 0
+
+
+def test_every_tick_of_an_outage_is_a_row_and_what_is_dropped_has_its_reason(database: psycopg.Connection) -> None:
+    made = after_an_outage_of(minutes(112), database, table(catch_up=CatchUp("all", window=None, at_most=10)))
+    found = {tuple(row[:2]): row[2] for row in database.execute(COUNTS)}
+    assert found["skipped", "cap"] == 102
+    assert ask(database, "select count(*) from shiftlock.job_runs where status = 'pending' and next_run <= now()") == 10
+    assert len(made.starts) == 1
+    assert {skip.reason for _, skip in made.skipped} == {"cap"}
+
+
+def test_a_changed_schedule_supersedes_what_was_planned_and_comes_back_with_it(database: psycopg.Connection) -> None:
+    even, odd = cron("0/2 * * * ? *"), cron("1/2 * * * ? *")
+    look(database, table(even))
+    made = look(database, table(odd))
+    assert {skip.reason for _, skip in made.skipped} == {"superseded"}
+    states = {tick.minute % 2: (status, reason) for tick, status, reason in database.execute(STATES)}
+    assert states == {0: ("skipped", "superseded"), 1: ("pending", None)}
+    look(database, table(even))
+    states = {tick.minute % 2: (status, reason) for tick, status, reason in database.execute(STATES)}
+    assert states == {0: ("pending", None), 1: ("skipped", "superseded")}
+
+
+def test_ticks_that_both_schedules_have_stay_planned(database: psycopg.Connection) -> None:
+    look(database, table(every(minutes=1)))
+    look(database, table(every(minutes=5)))
+    pending = "select tick from shiftlock.job_runs where status = 'pending'"
+    kept = [tick for (tick,) in database.execute(pending)]
+    assert len(kept) >= 12
+    assert all(tick.minute % 5 == 0 for tick in kept)
+
+
+def test_what_was_due_before_a_change_stays_due(database: psycopg.Connection) -> None:
+    old = every(minutes=1)
+    look(database, table(old))
+    database.execute("delete from shiftlock.job_runs")
+    database.execute(AGO, [minutes(5)])
+    made = look(database, table(cron("0 0 1 1 ? *"), catch_up=CatchUp("all")))
+    assert made.planned == 5
+    [(job, start)] = made.starts
+    assert (job.name, start.due.run_key) == ("nightly", tick_key(start.due.due_at))
+
+
+def test_the_schedule_is_not_taken_for_changed_by_its_spelling(database: psycopg.Connection) -> None:
+    look(database, table(Cron("0/2  *  * * ? *", "Europe/Berlin")))
+    assert look(database, table(Cron("0/2  *  * * ? *", "Europe/Berlin"))).planned == 0
+
+
+def test_a_job_that_has_left_the_table_leaves_nothing_planned(database: psycopg.Connection) -> None:
+    look(database, table())
+    made = look(database, OTHER)
+    assert {(job, skip.reason) for job, skip in made.skipped} == {("nightly", "superseded")}
+    look(database, OTHER)
+    assert (
+        ask(database, "select count(*) from shiftlock.job_runs where job_name = 'nightly' and status = 'pending'") == 0
+    )
+    assert ask(database, "select planned_until is null from shiftlock.jobs where name = 'nightly'") is True
+    look(database, table())
+    assert ask(
+        database, "select count(*) > 59 from shiftlock.job_runs where job_name = 'nightly' and status = 'pending'"
+    )
+
+
+def test_a_paused_job_leaves_a_row_for_each_tick_that_it_does_not_run(database: psycopg.Connection) -> None:
+    look(database, table())
+    database.execute("update shiftlock.jobs set paused_at = clock_timestamp()")
+    database.execute("delete from shiftlock.job_runs")
+    database.execute(AGO, [minutes(4)])
+    made = look(database, table(catch_up=CatchUp("all", window=None)))
+    assert made.starts == ()
+    assert [skip.reason for _, skip in made.skipped] == ["paused"] * 4
+    database.execute("update shiftlock.jobs set paused_at = null")
+    assert ask(database, "select count(*) > 59 from shiftlock.job_runs where status = 'pending'") is True
+
+
+def test_a_run_whose_lease_has_ended_is_due_again_in_the_same_pass(
+    database_url: str, database: psycopg.Connection
+) -> None:
+    jobs = table(cron("0 2 * * ? *"))
+    look(database, jobs)
+    with guard_on(database_url) as guard:
+        run = claimed(guard, request())
+        database.execute("update shiftlock.job_runs set lease_until = clock_timestamp() where status = 'running'")
+        made = look(database, jobs)
+    assert [(lost.run_id, lost.status, lost.holder) for lost in made.lost] == [(run.run_id, "pending", "holder-1")]
+    [(_, start)] = made.starts
+    assert (start.due.run_id, start.trigger) == (run.run_id, "retry")
+
+
+def test_a_lost_run_of_a_job_that_has_left_the_table_waits_for_a_person(
+    database_url: str, database: psycopg.Connection
+) -> None:
+    with guard_on(database_url) as guard:
+        claimed(guard, request())
+        database.execute("update shiftlock.job_runs set lease_until = clock_timestamp() where status = 'running'")
+        assert [lost.status for lost in look(database, OTHER).lost] == ["unknown"]
+
+
+def test_a_tick_that_meets_a_run_catching_up_waits_and_is_next(database_url: str, database: psycopg.Connection) -> None:
+    with guard_on(database_url) as first, guard_on(database_url) as second:
+        old = claimed(first, request("old", trigger="catch-up"))
+        second.claim(request("now"))
+        assert ask(database, "select status from shiftlock.job_runs where run_key = 'now'") == "pending"
+        first.finish(old, Ending(outcome="succeeded", status="succeeded"))
+        waiting = first.next_in_line(old.lock_key)
+        assert waiting is not None
+        assert waiting.run_key == "now"
+
+
+def test_of_many_schedulers_one_calls_a_run(database_url: str, database: psycopg.Connection) -> None:
+    made = after_an_outage_of(minutes(3), database, table(catch_up=CatchUp("all", window=None)))
+    run_ids = [start.due.run_id for _, start in made.starts]
+
+    def call(_: int) -> set[int]:
+        with psycopg.connect(database_url, autocommit=True) as own:
+            return rows.call(own, run_ids)
+
+    with ThreadPoolExecutor(8) as pool:
+        calls = list(pool.map(call, range(8)))
+    assert sorted(map(len, calls)) == [0] * 7 + [1]
+    database.execute("update shiftlock.job_runs set called_at = called_at - %s", [rows.CALL_AGAIN])
+    assert rows.call(database, run_ids) == set(run_ids)
+
+
+@pytest.mark.parametrize("change", [lambda: table(every(minutes=1)), lambda: table(cron("0/3 * * * ? *"))])
+def test_schedulers_that_make_their_passes_at_once_leave_each_tick_one_row(
+    database_url: str, database: psycopg.Connection, change: Callable[[], Catalogue]
+) -> None:
+    look(database, table(every(minutes=2)))
+    database.execute("delete from shiftlock.job_runs")
+    database.execute(AGO, [hours(30)])
+
+    def own_pass(_: int) -> datetime:
+        with psycopg.connect(database_url, autocommit=True) as own:
+            return look(own, change()).at
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(own_pass, range(6)))
+    assert (
+        ask(database, "select count(*) from (select tick from shiftlock.job_runs group by 1 having count(*) > 1) d")
+        == 0
+    )
+    assert ask(database, "select count(*) >= 900 from shiftlock.job_runs where tick <= clock_timestamp()") is True
+    assert ask(database, "select count(*) from shiftlock.job_runs where status = 'pending' and tick <= now()") == 1
