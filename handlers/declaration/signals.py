@@ -25,6 +25,7 @@ class Signal(StrEnum):
     INTERRUPTED = "RunInterrupted"
     DURATION = "RunDuration"
     START_DELAY = "StartDelay"
+    LATE = "RunLate"
     ATTEMPTS = "Attempts"
     DUPLICATE = "Duplicate"
     CONTENTION = "LockContention"
@@ -33,4 +34,4 @@ class Signal(StrEnum):
     UNRECORDED = "RunUnrecorded"
     HEARTBEAT = "Heartbeat"
     ITEMS_DONE = "ItemsDone"
-    CLOCK_PASS = "ClockPass"
+    CLOCK_BEAT = "ClockBeat"

@@ -19,7 +19,7 @@ from handlers.guard.intervene import CannotIntervene, cancel
 from handlers.guard.lock import register, register_key
 from handlers.guard.request import ClaimRequest, Ending
 from handlers.guard.session import Session, open_session
-from handlers.guard.yielding import Waiting, next_in_line, run_by_id
+from handlers.guard.yielding import Waiting, has_run, next_in_line, run_by_id
 
 Value = TypeVar("Value")
 
@@ -123,6 +123,10 @@ class Guard:
     def run_by_id(self, job: str, run_id: int) -> Waiting | None:
         """The run of the job that has this id, None when there is none."""
         return self._over_a_session(lambda session: run_by_id(session.connection, job, run_id))
+
+    def has_run(self, job: str, run_key: str) -> bool:
+        """Whether the ledger has a run of the job with this key."""
+        return self._over_a_session(lambda session: has_run(session.connection, job, run_key))
 
     def _over_a_session(self, operation: Callable[[Session], Value], claimed: Claimed | None = None) -> Value:
         """Run the operation, a second time over a new session if the first one broke under it."""

@@ -41,6 +41,8 @@ BY_ID = """
 select run_key, partition, tick, trigger, payload from shiftlock.job_runs where id = %(run_id)s and job_name = %(job)s
 """
 
+HAS_RUN = "select exists (select from shiftlock.job_runs where job_name = %(job)s and run_key = %(run_key)s)"
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
@@ -63,6 +65,11 @@ def run_by_id(connection: psycopg.Connection, job: str, run_id: int) -> Waiting 
     """The run of the job that has this id, in whatever state it is."""
     row = connection.execute(BY_ID, {"job": job, "run_id": run_id}).fetchone()
     return None if row is None else Waiting(*row)
+
+
+def has_run(connection: psycopg.Connection, job: str, run_key: str) -> bool:
+    """Whether the ledger has a run of the job with this key."""
+    return connection.execute(HAS_RUN, {"job": job, "run_key": run_key}).fetchone() == (True,)
 
 
 def give_way(connection: psycopg.Connection, request: ClaimRequest, answer: Answer) -> Answer:

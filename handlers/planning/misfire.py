@@ -63,13 +63,14 @@ def judge(
     now: datetime,
     on_time: timedelta,
     rings: bool,
+    delay: timedelta = timedelta(),
     paused: bool = False,
     started: datetime | None = None,
 ) -> list[Verdict]:
     """The verdicts on a job's due runs; one without a verdict waits.
 
-    rings: this scheduler starts what is on time, and does not wait for somebody else's bell. paused: only what a person
-    asked for is started. started: the job's newest tick that has had an attempt.
+    rings: this scheduler starts what is on time, `delay` after its tick, and does not wait for somebody else's bell.
+    paused: only what a person asked for is started. started: the job's newest tick that has had an attempt.
     """
     fresh = sorted((one for one in due if one.fresh), key=lambda one: one.due_at)
     if paused:
@@ -80,7 +81,7 @@ def judge(
     gone = {skip.due.run_id for skip in dropped}
     starts = [
         # On time first, so that what was missed never holds it up.
-        *(Start(one, "clock", "it is due") for one in fresh[len(missed) :] if rings),
+        *(Start(one, "clock", "it is due") for one in fresh[len(missed) :] if rings and now - one.due_at >= delay),
         *_starts([one for one in due if not one.fresh]),
         *[Start(one, CATCHING_UP, "it was missed") for one in missed if one.run_id not in gone][:1],
     ]

@@ -100,8 +100,8 @@ select least(
 )
 """
 
-# Compare and swap: of many schedulers one gets the row and starts a process for it. Should that come to nothing, the run
-# may be called again after CALL_AGAIN; one that has been claimed since, and is due again, at once.
+# Compare and swap: of many schedulers one gets the row and starts a process for it. Should that come to nothing, the
+# run may be called again after CALL_AGAIN; one that has been claimed since, and is due again, at once.
 CALL = """
 update shiftlock.job_runs set called_at = clock_timestamp()
 where id = any(%(runs)s) and status = 'pending' and next_run <= clock_timestamp()

@@ -13,6 +13,7 @@ import psycopg
 from handlers.declaration.catalogue import Catalogue
 from handlers.declaration.cron import Cron
 from handlers.declaration.job import Job
+from handlers.declaration.spread import offset
 from handlers.guard.lock import register
 from handlers.guard.rescue import rescue
 from handlers.planning import rows
@@ -151,19 +152,24 @@ def _judge(
         due[name].append(one)
     latest_only = [name for name, found in due.items() if found and catalogue.find(name).catch_up.mode == "latest"]
     started = rows.newest_started(connection, latest_only) if latest_only else {}
-    return [
-        (name, verdict)
-        for name, found in due.items()
-        for verdict in judge(
-            catalogue.find(name).catch_up,
-            found,
-            now=now,
-            on_time=on_time(catalogue.find(name)),
-            rings=rings,
-            paused=known[name].paused,
-            started=started.get(name),
+    verdicts: list[tuple[str, Verdict]] = []
+    for job in catalogue:
+        # A spread job is on time for as long as it may be rung; its own minute we know only where we ring.
+        delay = offset(job.name, job.spread) if rings else job.spread
+        verdicts += (
+            (job.name, verdict)
+            for verdict in judge(
+                job.catch_up,
+                due[job.name],
+                now=now,
+                on_time=on_time(job) + delay,
+                rings=rings,
+                delay=delay,
+                paused=known[job.name].paused,
+                started=started.get(job.name),
+            )
         )
-    ]
+    return verdicts
 
 
 def _text(schedule: Cron) -> str:

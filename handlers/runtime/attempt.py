@@ -40,7 +40,10 @@ class Attempt:
 
     def carry_out(self) -> tuple[Report, Decision, Performed]:
         """Perform the job and record how that ended. Raises nothing of the job's, and no database error."""
-        self.tell(Started(self.run, self.claimed.start_delay))
+        delay = self.claimed.start_delay
+        # A tick is late once, with its first attempt; one that is tried again was not late for that.
+        first = self.claimed.attempt == 1 and self.run.tick is not None
+        self.tell(Started(self.run, delay, late=first and delay > self.job.start_within.total_seconds()))
         performed = self._supervised()
         decision = self._decide(performed)
         return self._record(performed, decision), decision, performed

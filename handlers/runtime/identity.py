@@ -87,7 +87,21 @@ def identify(job: Job, delivery: Delivery) -> Identity:
     """The run that the delivery means: the latest tick at or before its time, never the time of arrival."""
     if delivery.at is None:
         return Identity(f"manual:{uuid4()}", None)
-    tick = _tick_meant(job.schedule, delivery.at)
+    return _of_tick(_tick_meant(job.schedule, delivery.at), delivery)
+
+
+def identify_by_minute(job: Job, delivery: Delivery) -> Identity | None:
+    """The run of the event's own minute, where no tick of the schedule explains the event; else None.
+
+    Another schedule has rung it, with a deploy in between. The ledger may have planned that run while it was a tick.
+    """
+    if delivery.at is None or delivery.trigger == "manual":
+        return None
+    minute = delivery.at.replace(second=0, microsecond=0)
+    return _of_tick(minute, delivery) if minute - _tick_meant(job.schedule, delivery.at) > job.spread else None
+
+
+def _of_tick(tick: datetime, delivery: Delivery) -> Identity:
     return Identity(tick_key(tick) + ("" if delivery.partition is None else f"/{delivery.partition}"), tick)
 
 

@@ -23,9 +23,9 @@ class LogObserver:
     def __call__(self, event: RunEvent) -> None:
         """Write the event, at the level a person should see it."""
         match event:
-            case Started(run=run, delay=delay):
+            case Started(run=run, delay=delay, late=late):
                 self._log.append_keys(**_keys(run))
-                self._log.info("started", extra={"start_delay": round(delay, 3)})
+                self._log.info("started", extra={"start_delay": round(delay, 3), **({"late": True} if late else {})})
             case Beat(done=done, total=total):
                 self._log.debug("alive", extra={"done": done, "total": total})
             case Ended(outcome="succeeded", seconds=seconds):

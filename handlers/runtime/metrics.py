@@ -38,7 +38,7 @@ class MetricsObserver:
 
 def count_pass(environment: str) -> None:
     """Say that a clock has made its pass: no word of it means that nothing starts any more."""
-    _write(environment, CLOCK, [(Signal.CLOCK_PASS, MetricUnit.Count, 1)], {})
+    _write(environment, CLOCK, [(Signal.CLOCK_BEAT, MetricUnit.Count, 1)], {})
 
 
 def _write(environment: str, job: str, measured: Iterable[Measure], facts: Mapping[str, object]) -> None:
@@ -59,10 +59,12 @@ def _write(environment: str, job: str, measured: Iterable[Measure], facts: Mappi
 def measures(event: RunEvent) -> Iterator[Measure]:
     """The measures of one event, at least one each."""
     match event:
-        case Started(run=run, delay=delay):
+        case Started(run=run, delay=delay, late=late):
             yield Signal.STARTED, MetricUnit.Count, 1
             yield Signal.ATTEMPTS, MetricUnit.Count, run.attempt
             yield Signal.START_DELAY, MetricUnit.Seconds, delay
+            if late:
+                yield Signal.LATE, MetricUnit.Count, 1
         case Beat(done=done):
             yield Signal.HEARTBEAT, MetricUnit.Count, 1
             yield Signal.ITEMS_DONE, MetricUnit.Count, done

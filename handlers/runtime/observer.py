@@ -21,10 +21,11 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """An attempt begins, `delay` seconds after the run was due."""
+    """An attempt begins, `delay` seconds after the run was due. late: later than the job's `start_within` allows."""
 
     run: RunFacts
     delay: float
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)

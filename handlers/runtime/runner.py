@@ -19,7 +19,7 @@ from handlers.guard.yielding import Waiting
 from handlers.runtime.attempt import Attempt
 from handlers.runtime.context import Context
 from handlers.runtime.database import connection_strings
-from handlers.runtime.identity import Delivery, Identity, MalformedDelivery, identify
+from handlers.runtime.identity import Delivery, Identity, MalformedDelivery, identify, identify_by_minute
 from handlers.runtime.observer import Observer, Refused, RunEvent, RunFacts
 from handlers.runtime.patience import patience
 from handlers.runtime.report import Report, Result, refused
@@ -67,7 +67,9 @@ class Runner:
 
     def _first(self, job: Job, delivery: Delivery, guard: Guard) -> ClaimRequest:
         if delivery.run_id is None:
-            return self._request(job, delivery, identify(job, delivery))
+            other = identify_by_minute(job, delivery)
+            known = other is not None and guard.has_run(job.name, other.run_key)
+            return self._request(job, delivery, other if other and known else identify(job, delivery))
         run = guard.run_by_id(job.name, delivery.run_id)
         if run is None:
             raise MalformedDelivery(f"run is {delivery.run_id}: the ledger has no such run of {job.name}")

@@ -126,7 +126,7 @@ MISTAKES = [
     Mistake(job(catch_up=CatchUp("last")), "nightly: catch_up.mode 'last': allowed is skip, latest, all"),  # type: ignore[arg-type]
     Mistake(
         job(catch_up=CatchUp(window=hours(200))),
-        "nightly: catch_up.window 8 days, 8:00:00: allowed is more than 0 and at most 7 days",
+        "nightly: catch_up.window 8 days, 8:00:00: allowed is more than 0 and at most 7 days, or None",
     ),
     Mistake(job(catch_up=CatchUp(at_most=0)), "nightly: catch_up.at_most 0: allowed is 1 to 1000"),
 ]

@@ -138,6 +138,14 @@ def test_a_paused_job_has_its_due_ticks_skipped_and_nothing_started_but_what_a_p
     assert [(verdict.due, type(verdict)) for verdict in verdicts] == [(tick, Skip), (by_hand, Start)]
 
 
+def test_a_spread_tick_is_started_at_its_own_minute_and_not_before() -> None:
+    tick = missed(minutes(3))
+    early = judge(CatchUp("skip"), [tick], now=NOW, on_time=minutes(5), rings=True, delay=minutes(4))
+    assert early == []
+    later = judge(CatchUp("skip"), [tick], now=NOW + MINUTE, on_time=minutes(5), rings=True, delay=minutes(4))
+    assert later == [Start(tick, "clock", "it is due")]
+
+
 def test_what_is_owed_is_never_judged_as_missed_and_waits_for_its_lock() -> None:
     again, waiting, part = owed(), owed(held_by="rule", lock_key=8), owed(lock_key=9, attempts=0)
     verdicts = judged(CatchUp("skip"), [again, waiting, part])

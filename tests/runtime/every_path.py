@@ -18,7 +18,7 @@ from handlers.declaration.policy import Retry
 from handlers.guard.lock import register
 from handlers.runtime.context import Context
 from handlers.runtime.logs import LogObserver, open_log
-from handlers.runtime.metrics import MetricsObserver
+from handlers.runtime.metrics import MetricsObserver, count_pass
 from handlers.runtime.observer import Beat, RunEvent, RunFacts, Started
 from handlers.runtime.stop import Stop
 from tests.guard.holders import claimed, guard_on, request
@@ -148,6 +148,11 @@ def all_at_once(url: str) -> None:
     sys.setswitchinterval(usual)
 
 
+def pass_of_a_clock(url: str) -> None:
+    """What the scheduler of our own says of itself."""
+    count_pass("test")
+
+
 WAYS: tuple[Callable[[str], None], ...] = (
     succeed_then_again,
     own_words,
@@ -162,6 +167,7 @@ WAYS: tuple[Callable[[str], None], ...] = (
     fenced,
     all_at_once,
     unrecorded,
+    pass_of_a_clock,
 )
 
 if __name__ == "__main__":

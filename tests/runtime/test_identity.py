@@ -1,5 +1,6 @@
 """Which run an event means."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,6 +16,7 @@ from handlers.runtime.identity import (
     MalformedDelivery,
     Trigger,
     identify,
+    identify_by_minute,
     parse_delivery,
 )
 
@@ -62,6 +64,36 @@ def test_an_event_means_the_latest_tick_at_its_own_time(schedule: Cron, event: s
     assert key(schedule, event) == tick
 
 
+def test_an_event_that_no_tick_explains_may_mean_its_own_minute() -> None:
+    event = parse_delivery("rule", "2026-11-29T02:10:07Z")
+    assert identify_by_minute(job(cron("0 3 * * ? *")), event) == Identity(
+        "2026-11-29T02:10Z", datetime(2026, 11, 29, 2, 10, tzinfo=UTC)
+    )
+
+
+@pytest.mark.parametrize("event", ["2026-11-29T02:00:41Z", "2026-11-29T01:59:57Z"])
+def test_an_event_of_a_tick_means_nothing_else(event: str) -> None:
+    assert identify_by_minute(job(NIGHTLY), parse_delivery("rule", event)) is None
+    assert identify_by_minute(job(NIGHTLY), parse_delivery("manual", "2026-11-29T02:10:00Z")) is None
+
+
+def test_a_spread_event_means_the_tick_that_it_was_spread_from() -> None:
+    spread = replace(job(NIGHTLY), spread=timedelta(minutes=10))
+    event = parse_delivery("rule", "2026-11-29T02:10:00Z")
+    assert identify_by_minute(spread, event) is None
+    assert identify(spread, event).run_key == "2026-11-29T02:00Z"
+
+
+def test_the_id_of_a_run_stands_for_time_and_payload() -> None:
+    assert parse_delivery("retry", None, run="1042") == Delivery("retry", None, run_id=1042)
+
+
+@pytest.mark.parametrize("run", ["", "-1", "1.5", "x", str(2**63), "\u0661", True])
+def test_the_id_of_a_run_is_a_number(run: object) -> None:
+    with pytest.raises(MalformedDelivery, match=r"run is .*: allowed is the id of a run"):
+        parse_delivery("retry", None, run=run)
+
+
 def test_a_second_firing_with_another_id_and_trigger_means_the_same_run() -> None:
     first = {"id": "7bf73129", "trigger": "rule", "time": "2026-11-29T02:00:00Z"}
     second = {"id": "c2ab4ea0", "trigger": "schedule", "time": "2026-11-29T02:00:33Z"}
@@ -94,7 +126,7 @@ def test_a_person_with_a_time_gets_the_run_of_that_tick() -> None:
 
 
 TIME_COMPLAINT = "time is {}: allowed is an ISO 8601 time with zone, such as 2026-11-29T02:00:00Z"
-TRIGGER_COMPLAINT = "trigger is {}: allowed is rule, schedule, manual"
+TRIGGER_COMPLAINT = "trigger is {}: allowed is rule, schedule, clock, catch-up, retry, manual"
 
 
 @pytest.mark.parametrize(
