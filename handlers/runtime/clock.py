@@ -73,7 +73,7 @@ class Clock:
         self.log.info("the clock runs", extra={"worker": self.name, "jobs": len(self.catalogue)})
         try:
             while not self.stop.is_set():
-                self._rest(self._look(), woken)
+                self._rest(self.look(), woken)
             self._let_all_end(woken)
         finally:
             signal.signal(signal.SIGCHLD, before)
@@ -84,7 +84,7 @@ class Clock:
             if self._session is not None:
                 self._session.connection.close()
 
-    def _look(self) -> float:
+    def look(self) -> float:
         """Make a pass and start what is due; seconds until the next look."""
         self._note_ends()
         try:
