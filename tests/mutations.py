@@ -20,7 +20,8 @@ TESTS = ("tests/guard", "tests/runtime/test_runner.py", "tests/runtime/test_meet
 
 # What makes a write somebody's own: the fence, the state it moves from, and the end of the lease.
 CONDITIONS = (
-    r"(?:attempt\.)?fence = %\(fence\)s(?=[\s;)])",
+    r"fence = %\(fence\)s(?=[\s;)])",
+    r"holder = %\(holder\)s(?=[\s;)])",
     r"lease_until <= clock_timestamp\(\)",
     r"(?<=where id = %\(run_id\)s and )status in \([^)]*\)",
 )

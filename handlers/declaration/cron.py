@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 
 from handlers.declaration.cron_grammar import read
 from handlers.declaration.ticks import Ticks
+from handlers.declaration.unix_cron import from_unix
 from handlers.declaration.zones import wall_clock, zone_complaints
 
 WRAPPER = re.compile(r"\s*cron\((?P<fields>.*)\)\s*", re.DOTALL)
@@ -95,6 +96,15 @@ def every(*, minutes: int | None = None, hours: int | None = None) -> Cron:
         f"{unit}={count}" for unit, count in (("minutes", minutes), ("hours", hours)) if count is not None
     )
     return Cron(f"every({written})")
+
+
+def unix(line: str, *, zone: str | None = None) -> Cron:
+    """A schedule from a unix crontab line: five fields, or a name such as @daily.
+
+    A line that EventBridge cannot say in one expression stays as it was written, for `Cron.complaints` to refuse.
+    """
+    meant = from_unix(line).expressions
+    return Cron(meant[0] if len(meant) == 1 else f"unix({line})", zone)
 
 
 def skipped_by_dst(schedule: Cron, start: datetime, end: datetime) -> Iterator[datetime]:

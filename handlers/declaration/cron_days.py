@@ -1,6 +1,8 @@
 """The two day fields of a cron expression, as rules that name the days of a month.
 
-Days of the week count as in EventBridge: 1 is Sunday, 7 is Saturday.
+Days of the week count as in EventBridge: 1 is Sunday, 7 is Saturday. "Cron expressions reference" leaves out three
+forms that EventBridge takes: `6L` (an example in "Schedule types", EventBridge Scheduler user guide), `LW`, and `L-3`
+(which AWS Support calls intended: https://zenn.dev/kz23szk/articles/d52df8b1614fb6).
 """
 
 import re

@@ -5,10 +5,12 @@ refused where a guess could shift a schedule: a list with an empty part, a year 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-ITEM = re.compile(r"(?P<start>\*|[0-9]+|[A-Z]+)(-(?P<end>[0-9]+|[A-Z]+))?(?P<slash>/(?P<step>[0-9]+))?")
+ITEM = re.compile(r"(?P<start>\*|[0-9]+|[A-Z]+)(?:-(?P<end>[0-9]+|[A-Z]+))?(?:/(?P<step>[0-9]+))?")
+# A longer number is wrong in every field whatever it says, and int() takes quadratic time to read it.
+NUMBER = re.compile(r"[0-9]{1,4}")
 
 
 class NotAllowed(ValueError):
@@ -55,21 +57,22 @@ class Field:
         """The value that a number or a name stands for. Raises NotAllowed."""
         if text in self.names:
             return self.low + self.names.index(text)
-        # A number longer than the highest value is wrong whatever it says, and int() takes quadratic time to read it.
-        if not re.fullmatch(r"[0-9]{1,4}", text) or not self.low <= int(text) <= self.high:
+        if not NUMBER.fullmatch(text) or not self.low <= int(text) <= self.high:
             raise self.refusal(text)
         return int(text)
 
     def _item(self, text: str) -> Iterable[int]:
         match = ITEM.fullmatch(text)
-        if match is None or (match["start"] == "*" and match["end"]) or (match["slash"] and not self.steps):
+        if match is None:
             raise self.refusal(text)
-        step = self._step(text, match["step"]) if match["slash"] else 1
-        if match["start"] == "*":
+        first, last, by = match.groups()
+        if (first == "*" and last) or (by and not self.steps):
+            raise self.refusal(text)
+        step = self._step(text, by) if by else 1
+        if first == "*":
             return range(self.low, self.high + 1, step)
-        start = self.number(match["start"])
-        open_end = self.high if match["slash"] else start
-        end = self.number(match["end"]) if match["end"] else open_end
+        start = self.number(first)
+        end = self.number(last) if last else self.high if by else start
         if start <= end:
             return range(start, end + 1, step)
         if not self.wraps:
@@ -82,6 +85,17 @@ class Field:
         if len(step) > 4 or not 1 <= int(step) <= widest:
             raise NotAllowed(f"{self.name} {text!r}: allowed is a step of 1-{widest}")
         return int(step)
+
+
+def written(values: Sequence[int]) -> str:
+    """The field that selects these values (ascending, not empty): `1,6-7`."""
+    runs: list[list[int]] = []
+    for value in values:
+        if runs and value == runs[-1][-1] + 1:
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
 MINUTE = Field("minute", 0, 59)

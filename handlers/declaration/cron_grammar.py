@@ -7,10 +7,10 @@ from functools import lru_cache
 from handlers.declaration.cron_calendar import Calendar
 from handlers.declaration.cron_days import DayRule, day_of_month_rule, day_of_week_rule
 from handlers.declaration.cron_field import HOUR, MINUTE, MONTH, YEAR
-from handlers.declaration.unix_cron import from_unix
+from handlers.declaration.unix_cron import from_unix, two_jobs, unix_complaints
 
 FIELDS = "minute hour day-of-month month day-of-week year"
-OTHER_FORMS = re.compile(r"\s*(?P<form>rate|at|every)\s*\(.*", re.DOTALL | re.IGNORECASE)
+OTHER_FORMS = re.compile(r"\s*(?P<form>rate|at|every|unix)\s*\((?P<inner>.*)", re.DOTALL | re.IGNORECASE)
 EVERY = "minutes that divide an hour (1 2 3 4 5 6 10 12 15 20 30 60) or hours that divide a day (1 2 3 4 6 8 12 24)"
 FORMS = {
     "rate": "allowed is cron; a rate counts from its deployment, so use every(minutes=...) or every(hours=...)",
@@ -31,7 +31,9 @@ class Reading:
 def read(expression: str) -> Reading:
     """The calendar of six fields, or all complaints, each naming field, value and what is allowed."""
     if form := OTHER_FORMS.fullmatch(expression):
-        return Reading(None, (f"{expression!r}: {FORMS[form['form'].lower()]}",))
+        name = form["form"].lower()
+        why = unix_complaints(form["inner"].rstrip().removesuffix(")")) if name == "unix" else (FORMS[name],)
+        return Reading(None, tuple(f"{expression!r}: {text}" for text in why))
     fields = expression.upper().split()
     if len(fields) != 6:
         return Reading(None, (f"{expression!r}: has {_count(len(fields))}; allowed are six: {FIELDS}{_hint(fields)}",))
@@ -62,12 +64,10 @@ def _day_rule(day_of_month: str, day_of_week: str) -> tuple[DayRule, tuple[str, 
 
 
 def _hint(fields: list[str]) -> str:
-    meant = from_unix(fields) if len(fields) == 5 else ()
-    if not meant or any(read(expression).complaints for expression in meant):
-        return ""
+    meant = from_unix(" ".join(fields)).expressions if len(fields) == 5 else ()
     if len(meant) == 1:
         return f"; if this is unix cron, write {meant[0]!r}"
-    return f"; if this is unix cron, it fires on either day and takes two jobs: {meant[0]!r} and {meant[1]!r}"
+    return f"; if this is unix cron, it {two_jobs(meant)}" if meant else ""
 
 
 def _count(fields: int) -> str:

@@ -12,6 +12,7 @@ from typing import Literal, get_args
 from handlers.declaration.cron import Cron
 from handlers.declaration.duration import hours, minutes, seconds
 from handlers.declaration.policy import CatchUp, OnDuplicate, OnLost, Overlap, Retry
+from handlers.declaration.spread import spread_complaints
 from handlers.declaration.target import target_complaints
 
 Compute = Literal["auto", "lambda", "fargate"]
@@ -33,7 +34,9 @@ class Job:
     schedule: when it is due; without a zone in UTC.
     longest_run: an attempt is ended after this long.
     memory, disk: MB. compute: `auto` lets the limits decide.
-    start_within: a run that starts later than this after its tick counts as late.
+    spread: AWS starts a run up to so many whole minutes after its tick, so that jobs due at one minute do not start at
+    once; the tick keeps its time. See `spread`.
+    start_within: a run that starts later than this after its tick and its spread counts as late.
     stop_within: how long a job that is told to stop has to reach a safe point.
     catch_up, overlap, retry, on_lost, on_duplicate: see `policy`.
     """
@@ -46,6 +49,7 @@ class Job:
     memory: int = field(default=256, kw_only=True)
     disk: int = field(default=512, kw_only=True)
     compute: Compute = field(default="auto", kw_only=True)
+    spread: timedelta = field(default=timedelta(), kw_only=True)
     start_within: timedelta = field(default=minutes(10), kw_only=True)
     stop_within: timedelta = field(default=seconds(100), kw_only=True)
     catch_up: CatchUp = field(default=CatchUp(), kw_only=True)
@@ -54,12 +58,18 @@ class Job:
     on_lost: OnLost = field(default="retry", kw_only=True)
     on_duplicate: OnDuplicate = field(default="skip", kw_only=True)
 
+    @property
+    def late_after(self) -> timedelta:
+        """How long after its tick a run that has not started counts as late."""
+        return self.spread + self.start_within
+
     def complaints(self) -> Iterator[str]:
         """Yield `field value: what is allowed` for everything wrong with this job alone."""
         if not NAME.fullmatch(self.name) or len(self.name) > LONGEST_NAME:
             yield f"name {self.name!r}: allowed is kebab-case like nightly-billing, at most {LONGEST_NAME} characters"
         yield from target_complaints(self.target)
-        yield from (f"schedule {text}" for text in self.schedule.complaints())
+        wrong_schedule = tuple(f"schedule {text}" for text in self.schedule.complaints())
+        yield from wrong_schedule or spread_complaints(self.schedule, self.spread)
         if not seconds(1) <= self.longest_run <= LONGEST_RUN:
             yield f"longest_run {self.longest_run}: allowed is 1 second to 24 hours"
         if not seconds(1) <= self.start_within <= hours(24):

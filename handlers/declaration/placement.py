@@ -49,7 +49,7 @@ def place(job: Job, *, lambda_ceiling: timedelta = LAMBDA_CEILING) -> Placement:
     if reason is None:
         because = f"{_lasting(job)} fits Lambda's {_seconds(lambda_ceiling)}"
         return Placement("lambda", job.memory, None, job.disk, because)
-    cpu, memory = _fargate_size(job.memory)
+    cpu, memory = fargate_size(job.memory)
     return Placement("fargate", memory, cpu, max(job.disk, FARGATE_DISK.start), reason)
 
 
@@ -74,7 +74,7 @@ def _beyond_lambda(job: Job, ceiling: timedelta) -> str | None:
     return None
 
 
-def _fargate_size(memory: int) -> tuple[int, int]:
+def fargate_size(memory: int) -> tuple[int, int]:
     """The smallest cpu and memory that hold `memory` MB."""
     for cpu, sizes in FARGATE_SIZES:
         for size in sizes:

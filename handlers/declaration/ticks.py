@@ -7,7 +7,7 @@ can only lie near a change that put the clock back, and only there is it looked 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from handlers.declaration.cron_calendar import Calendar
 from handlers.declaration.zones import WallClock
@@ -45,15 +45,12 @@ class Ticks:
         """
         if self.calendar.every_hour:
             return
-        before = min(self.clock.offset(start), self.clock.offset(start - DAY))
-        wall = self.calendar.at_or_after(_floor(_shifted(start, before)))
-        while wall is not None:
-            due = self.clock.unchanged(wall)
-            if due >= end:
-                return
-            if due >= start and self.clock.first(wall) is None:
-                yield wall
-            wall = self.calendar.at_or_after(wall + MINUTE)
+        for change in self.clock.changes(start - DAY, end):
+            wall = self.calendar.at_or_after(_shifted(change.instant, change.old))
+            while wall is not None and wall < _shifted(change.instant, change.new):
+                if start <= (wall - change.old).replace(tzinfo=UTC) < end:
+                    yield wall
+                wall = self.calendar.at_or_after(wall + MINUTE)
 
     def _next_first(self, after: datetime) -> datetime | None:
         wall = self.calendar.at_or_after(_floor(self.clock.wall(after)) + MINUTE)

@@ -7,6 +7,19 @@ from difflib import get_close_matches
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
+SECOND = timedelta(seconds=1)
+# A day that begins and ends with one offset holds no change: no zone has two within five days (tzdata since 1970).
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of a clock: the first instant of the new offset, and both offsets."""
+
+    instant: datetime
+    old: timedelta
+    new: timedelta
+
 
 @dataclass(frozen=True, slots=True)
 class WallClock:
@@ -36,6 +49,23 @@ class WallClock:
         instant = wall.replace(tzinfo=self.zone, fold=1).astimezone(UTC)
         again = instant.astimezone(self.zone)
         return instant if again.fold and again.replace(tzinfo=None, fold=0) == wall else None
+
+    def changes(self, start: datetime, end: datetime) -> Iterator[Change]:
+        """Yield the changes after `start` and up to `end`, ascending. Both count in whole seconds, as changes do."""
+        before, last = start.replace(microsecond=0), end.replace(microsecond=0)
+        old = self.offset(before)
+        while before < last:
+            after = min(before + DAY, last)
+            new = self.offset(after)
+            if new != old:
+                yield Change(self._first_with(new, before, after), old, new)
+            before, old = after, new
+
+    def _first_with(self, new: timedelta, before: datetime, after: datetime) -> datetime:
+        while after - before > SECOND:
+            middle = before + (after - before) // SECOND // 2 * SECOND
+            before, after = (before, middle) if self.offset(middle) == new else (middle, after)
+        return after
 
 
 @lru_cache(maxsize=256)

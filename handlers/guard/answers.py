@@ -7,13 +7,18 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """The run is this holder's, for attempt `attempt`, until its lease ends or a higher fence is given out."""
+    """The run is this holder's, for attempt `attempt`, until its lease ends or a higher fence is given out.
+
+    Every write compares fence and holder: a standby that has lost the last of its primary's log on the way may give out
+    a number of the fence's sequence again, but never to a holder of the same name.
+    """
 
     run_id: int
     lock_key: int
     attempt: int
     infra_failures: int
     fence: int
+    holder: str
     tick: datetime | None
     checkpoint: Any
     payload: dict[str, Any]

@@ -21,13 +21,13 @@ with ended as (
         infra_failures = infra_failures + %(infrastructure)s::integer,
         result = %(result)s, error_msg = %(error)s,
         holder = null, backend_pid = null, backend_start = null, lease_until = null
-    where id = %(run_id)s and fence = %(fence)s and status = 'running'
+    where id = %(run_id)s and fence = %(fence)s and holder = %(holder)s and status = 'running'
     returning id, job_name
 ), attempt as (
     update shiftlock.job_attempts
     set outcome = case when exists (select from ended) then %(outcome)s::text else 'fenced' end,
         ended_at = clock_timestamp(), error = %(error)s
-    where run_id = %(run_id)s and fence = %(fence)s and (outcome is null or outcome = 'lost')
+    where run_id = %(run_id)s and fence = %(fence)s and holder = %(holder)s and (outcome is null or outcome = 'lost')
     returning outcome
 ), planned as (
     insert into shiftlock.job_runs (job_name, run_key, lock_key, tick, trigger, status, next_run)
@@ -38,7 +38,8 @@ with ended as (
     on conflict (job_name, run_key) do nothing
 )
 select coalesce((select outcome from attempt),
-                (select outcome from shiftlock.job_attempts where run_id = %(run_id)s and fence = %(fence)s))
+                (select outcome from shiftlock.job_attempts
+                 where run_id = %(run_id)s and fence = %(fence)s and holder = %(holder)s))
        = %(outcome)s::text as ours,
        case when not %(row_only)s::boolean then pg_advisory_unlock(%(lock_key)s) end
 """
@@ -50,6 +51,7 @@ def finish(session: Session, claimed: Claimed, ending: Ending) -> None:
     facts = {
         "run_id": claimed.run_id,
         "fence": claimed.fence,
+        "holder": claimed.holder,
         "lock_key": claimed.lock_key,
         "status": ending.status,
         "outcome": ending.outcome,

@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 HEARTBEAT = """
 update shiftlock.job_runs
 set lease_until = clock_timestamp() + %(lease)s, progress = coalesce(%(progress)s, progress)
-where id = %(run_id)s and fence = %(fence)s and status = 'running'
+where id = %(run_id)s and fence = %(fence)s and holder = %(holder)s and status = 'running'
 returning cancel_reason
 """
 
@@ -36,7 +36,7 @@ with mine as (
     update shiftlock.job_runs
     set lease_until = clock_timestamp() + %(lease)s,
         backend_pid = %(backend_pid)s, backend_start = %(backend_start)s
-    where id = %(run_id)s and fence = %(fence)s and status = 'running'
+    where id = %(run_id)s and fence = %(fence)s and holder = %(holder)s and status = 'running'
     returning lock_key
 )
 select case when not %(row_only)s::boolean then pg_try_advisory_lock(lock_key) end from mine
@@ -98,6 +98,7 @@ class Guard:
         facts = {
             "run_id": claimed.run_id,
             "fence": claimed.fence,
+            "holder": claimed.holder,
             "lease": self.lease,
             "progress": None if progress is None else Jsonb(progress),
         }
@@ -153,6 +154,7 @@ class Guard:
         facts = {
             "run_id": claimed.run_id,
             "fence": claimed.fence,
+            "holder": claimed.holder,
             "lease": self.lease,
             "backend_pid": session.backend_pid,
             "backend_start": session.backend_start,

@@ -22,7 +22,8 @@ DONE = "select step_key from shiftlock.run_steps where run_id = %(run_id)s and s
 RECORD = """
 with mine as (
     select id, set_config('idle_in_transaction_session_timeout', %(lease)s, true)
-    from shiftlock.job_runs where id = %(run_id)s and fence = %(fence)s and status = 'running' for share
+    from shiftlock.job_runs
+    where id = %(run_id)s and fence = %(fence)s and holder = %(holder)s and status = 'running' for share
 )
 insert into shiftlock.run_steps (run_id, step_key, fence)
 select mine.id, step_key, %(fence)s from mine, unnest(%(keys)s::text[]) as step_key
@@ -88,6 +89,7 @@ class Steps:
         facts = {
             "run_id": self._claimed.run_id,
             "fence": self._claimed.fence,
+            "holder": self._claimed.holder,
             "keys": keys,
             "lease": self._lease,
         }

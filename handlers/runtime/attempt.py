@@ -43,7 +43,7 @@ class Attempt:
         delay = self.claimed.start_delay
         # A tick is late once, with its first attempt; one that is tried again was not late for that.
         first = self.claimed.attempt == 1 and self.run.tick is not None
-        self.tell(Started(self.run, delay, late=first and delay > self.job.start_within.total_seconds()))
+        self.tell(Started(self.run, delay, late=first and delay > self.job.late_after.total_seconds()))
         performed = self._supervised()
         decision = self._decide(performed)
         return self._record(performed, decision), decision, performed

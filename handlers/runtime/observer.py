@@ -21,7 +21,7 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """An attempt begins, `delay` seconds after the run was due. late: later than the job's `start_within` allows."""
+    """An attempt begins, `delay` seconds after the run was due. late: later than the job's `late_after` allows."""
 
     run: RunFacts
     delay: float

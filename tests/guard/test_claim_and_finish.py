@@ -203,7 +203,7 @@ def test_a_zombie_cannot_finish_the_run_of_its_successor(
     with guard_on(every_server_url) as zombie, guard_on(every_server_url) as successor:
         old = claimed(zombie, request())
         every_database.execute(END_LEASE)
-        new = claimed(successor, request(holder="holder-2"))
+        new = claimed(successor, request())
         with pytest.raises(Fenced):
             zombie.finish(old, Ending(outcome="succeeded", status="succeeded", result="wrong", next_key="wrong"))
         assert ask(every_database, "select count(*) from shiftlock.job_runs") == 1
@@ -218,7 +218,7 @@ def test_a_zombie_that_asks_twice_is_fenced_twice(every_server_url: str, every_d
     with guard_on(every_server_url) as zombie, guard_on(every_server_url) as successor:
         old = claimed(zombie, request())
         every_database.execute(END_LEASE)
-        successor.finish(claimed(successor, request(holder="holder-2")), SUCCESS)
+        successor.finish(claimed(successor, request()), SUCCESS)
         for _ in range(2):
             with pytest.raises(Fenced):
                 zombie.finish(old, SUCCESS)
@@ -230,7 +230,7 @@ def test_a_zombie_cannot_renew_the_lease_of_its_successor(
     with guard_on(every_server_url) as zombie, guard_on(every_server_url) as successor:
         old = claimed(zombie, request())
         every_database.execute(END_LEASE)
-        claimed(successor, request(holder="holder-2"))
+        claimed(successor, request())
         before = ask(every_database, "select lease_until from shiftlock.job_runs")
         with pytest.raises(Fenced):
             zombie.renew(old, {"done": 1})
