@@ -1,6 +1,7 @@
 """What starts a job at its ticks: an EventBridge rule in UTC, or an EventBridge Scheduler schedule in a zone.
 
 Both are L1: the L2 ECS target pins the revision of the task and names overrides as RunTask does not know them.
+A job with a spread starts a little after its ticks: the rule is moved, or the schedule has a flexible window.
 """
 
 from aws_cdk import Stack
@@ -11,6 +12,7 @@ from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from handlers.declaration.job import Job
+from handlers.declaration.spread import MINUTE, offset, rung
 from infra.acknowledged import acknowledge_wildcard
 from infra.permissions import DELIVERY_AGE, DELIVERY_RETRIES
 from infra.shared import Shared
@@ -45,8 +47,9 @@ class RuleTrigger(Construct):
             self,
             "Rule",
             name=name,
-            description=_description(job, because),
-            schedule_expression=job.schedule.aws,
+            description=_description(job, because, _later(job)),
+            # Its events then carry the later time; the runtime finds the tick before it.
+            schedule_expression=rung(job.schedule, offset(job.name, job.spread)).aws,
             state=_state(job, shared),
             targets=[start],
         )
@@ -108,7 +111,7 @@ class ScheduleTrigger(Construct):
             description=_description(job, because),
             schedule_expression=job.schedule.aws,
             schedule_expression_timezone=job.schedule.zone,
-            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
+            flexible_time_window=_window(job),
             state=_state(job, shared),
             target=scheduler.CfnSchedule.TargetProperty(
                 arn=target.arn,
@@ -158,6 +161,14 @@ def _schedule_task(target: Target) -> scheduler.CfnSchedule.EcsParametersPropert
     )
 
 
+def _window(job: Job) -> scheduler.CfnSchedule.FlexibleTimeWindowProperty:
+    if not job.spread:
+        return scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF")
+    return scheduler.CfnSchedule.FlexibleTimeWindowProperty(
+        mode="FLEXIBLE", maximum_window_in_minutes=job.spread // MINUTE
+    )
+
+
 def _acknowledge_revisions(role: iam.Role, target: Target) -> None:
     if target.task is not None:
         acknowledge_wildcard(
@@ -171,6 +182,11 @@ def _state(job: Job, shared: Shared) -> str:
     return "DISABLED" if job.name in shared.environment.schedules_off else "ENABLED"
 
 
-def _description(job: Job, because: str) -> str:
+def _later(job: Job) -> str:
+    later = offset(job.name, job.spread) // MINUTE
+    return f" Rings {later} min after each tick of {job.schedule.aws}." if later else ""
+
+
+def _description(job: Job, because: str, later: str = "") -> str:
     """What the consoles show, at most 512 characters: what the job does and why it runs where it does."""
-    return f"{job.description} Runs where it does because {because}."[:512].strip()
+    return f"{job.description} Runs where it does because {because}.{later}"[:512].strip()

@@ -34,10 +34,10 @@ select run.id, run.job_name as job, run.run_key,
        extract(epoch from clock_timestamp() - run.next_run)::float8 as seconds, count(*) over () as in_all
 from shiftlock.job_runs run
 join shiftlock.jobs job on job.name = run.job_name and job.paused_at is null
-left join unnest(%(jobs)s::text[], %(limits)s::interval[]) as declared (job, start_within)
+left join unnest(%(jobs)s::text[], %(limits)s::interval[]) as declared (job, late_after)
     on declared.job = run.job_name
 where run.status = 'pending'
-  and run.next_run < clock_timestamp() - coalesce(declared.start_within, interval '0')
+  and run.next_run < clock_timestamp() - coalesce(declared.late_after, interval '0')
   and not (run.waiting and exists (
       select from shiftlock.job_runs other where other.lock_key = run.lock_key and other.status = 'running'
   ))
@@ -72,7 +72,7 @@ def check_stuck(connection: psycopg.Connection, schedule: Catalogue) -> Iterator
     )
     limits = {
         "jobs": [job.name for job in schedule],
-        "limits": [job.start_within for job in schedule],
+        "limits": [job.late_after for job in schedule],
     }
     yield _stuck(
         "overdue runs",

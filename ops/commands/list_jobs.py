@@ -5,13 +5,17 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from handlers.declaration.cron import BEGINNING, END
 from handlers.declaration.job import Job
 from handlers.declaration.placement import place
 from handlers.schedule import SCHEDULE
 from ops.as_json import print_json
+from ops.commands.list_load import list_load
+from ops.commands.list_nights import list_nights
 from ops.configured import configured
+from ops.refused import Refused
 from ops.table import Cell, Table, open_console, status_text
-from ops.wording import iso, minute, second, size, span, wall
+from ops.wording import iso, later, minute, second, size, span, wall
 
 if TYPE_CHECKING:
     from ops.ledger import LastRun
@@ -23,8 +27,23 @@ LAST_RUN_FOLDS = (("at (UTC)", "last run"),)
 NARROW_FOLDS = (("schedule", "job"), ("longest run", "runs on"))
 
 
-def list_jobs(*, as_json: bool) -> None:
-    """Print the schedule, with the last runs if a ledger is named and in reach."""
+def list_jobs(*, dst: bool, load: bool, start: datetime | None, as_json: bool) -> None:
+    """Print the schedule, or what clock changes (dst) or one day's crowds (load) do to it. Raises Refused."""
+    if dst and load:
+        raise Refused("--dst and --load: allowed is one of the two")
+    if start is not None and not (dst or load):
+        raise Refused("--from: allowed is with --dst or --load; `jobs next --from TIME` has the ticks after a time")
+    begin = min(max(start or datetime.now(UTC), BEGINNING), END)
+    if dst:
+        list_nights(SCHEDULE, begin, as_json=as_json)
+    elif load:
+        list_load(SCHEDULE, begin, as_json=as_json)
+    else:
+        _list_schedule(as_json=as_json)
+
+
+def _list_schedule(*, as_json: bool) -> None:
+    """With the last runs if a ledger is named and in reach."""
     now, last = datetime.now(UTC), _last_runs()
     if as_json:
         print_json([_record(job, now, None if last is None else last.get(job.name)) for job in SCHEDULE])
@@ -61,7 +80,7 @@ def _cells(job: Job, now: datetime) -> list[Cell]:
     placement, tick, zone = place(job), job.schedule.next(now), job.schedule.zone
     return [
         job.name,
-        job.schedule.expression,
+        job.schedule.expression + (f", {later(job)}" if job.spread else ""),
         zone or "UTC",
         None if tick is None else minute(tick),
         None if tick is None or zone is None else wall(tick, zone),
@@ -84,6 +103,7 @@ def _record(job: Job, now: datetime, last: "LastRun | None") -> dict[str, Any]:
         "description": job.description,
         "schedule": job.schedule.expression,
         "zone": job.schedule.zone or "UTC",
+        "spread_seconds": job.spread.total_seconds(),
         "next_tick": tick,
         "next_tick_local": tick and iso(tick, job.schedule.zone),
         "runs_on": {"compute": placement.compute, "memory_mb": placement.memory, "cpu_units": placement.cpu},

@@ -9,10 +9,10 @@ from handlers.declaration.job import Job
 from handlers.schedule import SCHEDULE
 from ops.as_json import print_json
 from ops.table import Table, open_console
-from ops.wording import iso, minute, span, wall
+from ops.wording import iso, later, minute, span, wall
 
 END = datetime.max.replace(tzinfo=UTC)
-TITLES = ("tick", "local time", "zone", "job", "from now")
+TITLES = ("tick", "local time", "zone", "job", "from now", "starts")
 
 
 def next_ticks(name: str | None, *, count: int, start: datetime | None, as_json: bool) -> None:
@@ -23,9 +23,11 @@ def next_ticks(name: str | None, *, count: int, start: datetime | None, as_json:
     if as_json:
         print_json([_record(tick, job) for tick, job in coming])
     elif coming:
-        titles = TITLES if start is None else TITLES[:-1]
-        rows = [_cells(tick, job, now)[: len(titles)] for tick, job in coming]
-        open_console().print(Table(titles, rows, folds=(("local time", "tick"), ("zone", "tick"))))
+        shown = [title for title in TITLES if title != "from now" or start is None]
+        if not any(job.spread for _, job in coming):
+            shown.remove("starts")
+        rows = [[cell for title, cell in _cells(tick, job, now) if title in shown] for tick, job in coming]
+        open_console().print(Table(shown, rows, folds=(("local time", "tick"), ("zone", "tick"))))
     else:
         print("no tick follows")
 
@@ -38,9 +40,12 @@ def _ticks(job: Job, start: datetime) -> Iterator[tuple[datetime, Job]]:
     return ((tick, job) for tick in job.schedule.between(start, END))
 
 
-def _cells(tick: datetime, job: Job, now: datetime) -> tuple[str | None, ...]:
+def _cells(tick: datetime, job: Job, now: datetime) -> Iterator[tuple[str, str | None]]:
+    """Each cell under its title."""
     zone = job.schedule.zone
-    return minute(tick), zone and wall(tick, zone), zone or "UTC", job.name, span(tick - now)
+    starts = later(job) if job.spread else None
+    cells = minute(tick), zone and wall(tick, zone), zone or "UTC", job.name, span(tick - now), starts
+    return zip(TITLES, cells, strict=True)
 
 
 def _record(tick: datetime, job: Job) -> dict[str, object]:
@@ -49,4 +54,5 @@ def _record(tick: datetime, job: Job) -> dict[str, object]:
         "tick": tick,
         "local_time": iso(tick, job.schedule.zone),
         "zone": job.schedule.zone or "UTC",
+        "spread_seconds": job.spread.total_seconds(),
     }

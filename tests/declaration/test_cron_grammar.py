@@ -4,7 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from handlers.declaration.catalogue import InvalidSchedule, declare
 from handlers.declaration.cron import Cron, cron, every
+from handlers.declaration.duration import minutes
+from handlers.declaration.job import Job
 
 REFUSED = [
     ("60 2 * * ? *", "minute '60': allowed is 0-59, with , - * /"),
@@ -99,6 +102,13 @@ def test_five_fields_are_refused_with_what_they_would_be_as_unix_cron(expression
     assert cron(expression).complaints() == (
         f"{expression!r}: has 5 fields; allowed are six: minute hour day-of-month month day-of-week year{hint}",
     )
+
+
+@pytest.mark.parametrize("days", ["31 2 ? *", "30 FEB ? *", "* * ? 2025"])
+def test_a_job_with_a_schedule_that_never_fires_is_refused_at_its_declaration(days: str) -> None:
+    job = Job("nightly", target="handlers.jobs.billing_run:run", schedule=cron(f"0 2 {days}"), longest_run=minutes(5))
+    with pytest.raises(InvalidSchedule, match=r"nightly: schedule '0 2 .*': never fires"):
+        declare(job)
 
 
 def test_all_mistakes_of_an_expression_are_named_at_once() -> None:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from handlers.declaration.cron import Cron, cron, skipped_by_dst
+from handlers.declaration.cron_calendar import Calendar
 
 MINUTE = timedelta(minutes=1)
 
@@ -113,6 +114,48 @@ def test_local_times_that_do_not_exist_are_reported_as_skipped() -> None:
         datetime(2025, 3, 30, 2, 0)
     ]
     assert list(skipped_by_dst(schedule, utc("2025-03-30T01:30"), year[1])) == [datetime(2025, 3, 30, 2, 30)]
+
+
+@pytest.mark.parametrize(
+    "fraction", [timedelta(), timedelta(microseconds=1), timedelta(seconds=59, microseconds=999999)]
+)
+def test_times_are_skipped_whatever_second_the_search_begins_and_ends_at(fraction: timedelta) -> None:
+    schedule = cron("0 2,3 * * ? *", zone="Europe/Berlin")
+    day = (utc("2025-03-29T12:00") + fraction, utc("2025-03-30T12:00") + fraction)
+    assert list(skipped_by_dst(schedule, *day)) == [datetime(2025, 3, 30, 2)]
+    assert list(skipped_by_dst(schedule, utc("2025-03-30T01:00") + fraction, day[1])) == (
+        [] if fraction else [datetime(2025, 3, 30, 2)]
+    )
+    assert list(skipped_by_dst(schedule, day[0], utc("2025-03-30T01:00") + fraction)) == (
+        [datetime(2025, 3, 30, 2)] if fraction else []
+    )
+
+
+@pytest.fixture
+def calendar_look_ups(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
+    """The local times that searches ask the calendar for: their work, counted the same on every machine."""
+    asked: list[datetime] = []
+    at_or_after = Calendar.at_or_after
+
+    def recorded(calendar: Calendar, wall: datetime) -> datetime | None:
+        asked.append(wall)
+        return at_or_after(calendar, wall)
+
+    monkeypatch.setattr(Calendar, "at_or_after", recorded)
+    return asked
+
+
+def test_skipped_times_of_a_year_are_looked_for_at_its_changes_alone(calendar_look_ups: list[datetime]) -> None:
+    schedule = cron("* 0-22 * * ? *", zone="Europe/Berlin")
+    assert len(list(skipped_by_dst(schedule, utc("2025-01-01T00:00"), utc("2026-01-01T00:00")))) == 60
+    assert len(calendar_look_ups) <= 62
+
+
+def test_a_local_time_that_never_exists_is_looked_for_once_a_year(calendar_look_ups: list[datetime]) -> None:
+    schedule = cron("30 2 ? 3 SUNL *", zone="Europe/Berlin")
+    assert schedule.next(utc("2024-01-01T00:00")) is None  # skipped every year since 1981
+    assert len(calendar_look_ups) <= 2199 - 2024 + 2
+    assert schedule.previous(utc("2199-12-31T00:00")) == utc("1980-03-30T01:30")
 
 
 @pytest.mark.parametrize(("expression", "zone"), [("0 * * * ? *", "Europe/Berlin"), ("30 2 * * ? *", None)])
