@@ -3,18 +3,40 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from tests.databases import Server, Template, found_servers, migrated_template
+from tests.guard.pgbouncer import PROGRAM
+from tests.guard.vanishing import may_vanish
+from tests.left_out import NAME, LeftOut
 
 SERVERS = found_servers()
+POOLED = ("guard/test_pooler.py", "guard/test_pooled_runs.py", "ops/test_doctor_pooled.py")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Find out what this machine has not the means for."""
+    here = Path(__file__).parent
+    lacking = {} if PROGRAM.exists() else {here / file: str(PROGRAM) for file in POOLED}
+    if not may_vanish():
+        lacking[here / "guard/test_vanished.py"] = "a Linux that lets this user filter sockets (CAP_NET_ADMIN)"
+    config.pluginmanager.register(LeftOut(lacking), NAME)
 
 
 def pytest_report_header() -> str:
     """Say which servers the tests run against."""
     return f"PostgreSQL: {', '.join(map(str, SERVERS))}"
+
+
+@pytest.fixture
+def left_out(pytestconfig: pytest.Config) -> LeftOut:
+    """Takes note of what a test finds out that it has not the means for."""
+    plugin = pytestconfig.pluginmanager.get_plugin(NAME)
+    assert isinstance(plugin, LeftOut)
+    return plugin
 
 
 @pytest.fixture(scope="session")

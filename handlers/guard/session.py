@@ -56,6 +56,7 @@ def open_session(connect: Connect, *, lease: timedelta, name: str) -> Session:
             "client_connection_check_interval": "1s",
         },
     ).within(lease.total_seconds() + ANSWERS_LATE)
+    dsn = connection.info.dsn  # a closed connection does not know it any more
     try:
         row = connection.execute(INTRODUCE).fetchone()
     except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName) as error:
@@ -63,7 +64,7 @@ def open_session(connect: Connect, *, lease: timedelta, name: str) -> Session:
         raise SchemaTooOld(0, SCHEMA_NEEDED) from error
     except psycopg.OperationalError as error:
         connection.close()
-        raise DatabaseUnavailable(place_of(connection.info.dsn), one_line(error)) from error
+        raise DatabaseUnavailable(place_of(dsn), one_line(error)) from error
     if row is None or (row[3] or 0) < SCHEMA_NEEDED:
         connection.close()
         raise SchemaTooOld((row and row[3]) or 0, SCHEMA_NEEDED)

@@ -40,6 +40,9 @@ from unnest(%(jobs)s::text[], %(schedules)s::text[], %(untils)s::timestamptz[]) 
 where name = planned.job
 """
 
+# How many due runs of a job one pass judges. The newest: none of what is due now waits behind what was missed.
+MOST_DUE = 2000
+
 PENDING = """
 select run.job_name as job, run.id as run_id, run.run_key, run.next_run as due_at, run.tick, run.lock_key, run.trigger,
        run.attempt as attempts, (run.attempt = 0 and not run.waiting and run.next_run = run.tick) is true as fresh,
@@ -49,8 +52,13 @@ from shiftlock.job_runs as run where status = 'pending'
 """
 
 DUE = f"""{PENDING}
-and next_run <= clock_timestamp() and job_name = any(%(jobs)s) order by next_run, id limit %(most)s
-"""
+and run.id in (
+    select id from (
+        select id, row_number() over (partition by job_name order by next_run desc) as newest from shiftlock.job_runs
+        where status = 'pending' and next_run <= clock_timestamp() and job_name = any(%(jobs)s)
+    ) as due where newest <= %(most)s
+) order by next_run, id
+"""  # noqa: S608 - of constants
 
 # What was due already when the schedule changed stays: it was due by the schedule of its time. Of a job that has left
 # the table nothing can stay; its last ten minutes wait, should this be an older table than the ledger's newest.
@@ -156,9 +164,9 @@ def lost_runs(connection: psycopg.Connection) -> list[LostRun]:
     return connection.cursor(row_factory=class_row(LostRun)).execute(LOST).fetchall()
 
 
-def due_runs(connection: psycopg.Connection, jobs: Sequence[str], *, most: int) -> list[tuple[str, Due]]:
-    """The runs of these jobs that are due, at most so many, the longest due first, each with its job."""
-    return _pending(connection, DUE, {"jobs": list(jobs), "most": most})
+def due_runs(connection: psycopg.Connection, jobs: Sequence[str]) -> list[tuple[str, Due]]:
+    """The runs of these jobs that are due, the longest due first, each with its job; MOST_DUE of a job at most."""
+    return _pending(connection, DUE, {"jobs": list(jobs), "most": MOST_DUE})
 
 
 def without_reason(

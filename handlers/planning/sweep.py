@@ -20,8 +20,6 @@ from handlers.planning import rows
 from handlers.planning.ahead import Row, plan_ahead
 from handlers.planning.misfire import Due, Skip, Start, Verdict, judge
 
-MOST_DUE = 5000  # runs that one pass judges
-
 
 @dataclass(frozen=True, slots=True)
 class Lost:
@@ -37,11 +35,13 @@ class Lost:
 class Pass:
     """What one pass did and found. at: database time. starts: what to start, each with its job, first things first.
 
-    coming: when there will be something to do again, if nobody does anything before.
+    coming: when there will be something to do again, if nobody does anything before. more: there was more due than one
+    pass judges, and the next goes on with it.
     """
 
     at: datetime
     coming: datetime | None
+    more: bool
     planned: int
     skipped: tuple[tuple[str, Skip], ...]
     lost: tuple[Lost, ...]
@@ -64,15 +64,19 @@ def sweep(
     at = max(one.now for one in known.values())
     planned, superseded = _plan(connection, catalogue, known, at)
     lost = tuple(_rescue(connection, catalogue, lost_budget))
+    due: dict[str, list[Due]] = {job.name: [] for job in catalogue}
+    for name, one in rows.due_runs(connection, list(due)):
+        due[name].append(one)
     verdicts: list[tuple[str, Verdict]] = [
         *superseded,
-        *_judge(connection, catalogue, known, on_time=on_time, rings=rings, now=at),
+        *_judge(connection, catalogue, known, due, on_time=on_time, rings=rings, now=at),
     ]
     skips = [(job, verdict) for job, verdict in verdicts if isinstance(verdict, Skip)]
     gone = rows.skip(connection, [skip for _, skip in skips]) if skips else set()
     return Pass(
         at,
         rows.coming(connection),
+        any(len(found) == rows.MOST_DUE for found in due.values()),
         planned,
         tuple((job, skip) for job, skip in skips if skip.due.run_id in gone),
         lost,
@@ -142,14 +146,12 @@ def _judge(
     connection: psycopg.Connection,
     catalogue: Catalogue,
     known: dict[str, rows.Registered],
+    due: dict[str, list[Due]],
     *,
     on_time: Callable[[Job], timedelta],
     rings: bool,
     now: datetime,
 ) -> list[tuple[str, Verdict]]:
-    due: dict[str, list[Due]] = {job.name: [] for job in catalogue}
-    for name, one in rows.due_runs(connection, list(due), most=MOST_DUE):
-        due[name].append(one)
     latest_only = [name for name, found in due.items() if found and catalogue.find(name).catch_up.mode == "latest"]
     started = rows.newest_started(connection, latest_only) if latest_only else {}
     verdicts: list[tuple[str, Verdict]] = []

@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -18,14 +18,14 @@ class Crew:
     """For one thread.
 
     struck_at: when a worker last froze or was killed, in seconds since 1970. said: what came of the deliveries.
-    passed: the boundaries that workers told of. wrong: workers that ended as none should. on_frozen is called with the
-    number of a worker that has just frozen.
+    passed: the boundaries that each worker told of. wrong: workers that ended as none should. on_frozen is called with
+    the number of a worker that has just frozen.
     """
 
     def __init__(self, workers: Workers, on_frozen: Callable[[int], object]) -> None:
         self.struck_at: float | None = None
         self.said: Counter[str] = Counter()
-        self.passed: list[str] = []
+        self.passed: defaultdict[int, list[str]] = defaultdict(list)
         self.wrong: list[str] = []
         self._workers = workers
         self._on_frozen = on_frozen
@@ -93,7 +93,7 @@ class Crew:
             case "started":
                 self._pids[news.text] = news.number
             case "passed":
-                self.passed.append(news.text)
+                self.passed[news.number].append(news.text)
             case "said":
                 self.said[news.text] += 1
             case "stopped":

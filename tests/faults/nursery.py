@@ -1,10 +1,11 @@
 """The parent of all workers: has imported everything, forks one in milliseconds, and takes all of them along when it
-or the harness ends, frozen ones too.
+or the harness ends, however that happens and frozen ones too.
 
 Reads commands from its standard input and writes news to its standard output, each a line of JSON of less than 512
 bytes, so that lines of several processes never mix (POSIX, PIPE_BUF).
 """
 
+import ctypes
 import faulthandler
 import gc
 import json
@@ -20,10 +21,24 @@ from typing import NoReturn
 from tests.faults.worker import Order, work
 
 COMMANDS, NEWS = 0, 1
+PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
+
+libc = ctypes.CDLL(None, use_errno=True)
 
 
-def main() -> NoReturn:
-    """Serve until the harness is gone, then end the whole process group."""
+def main() -> None:
+    """Serve until the harness is gone or something goes wrong, then end the whole process group, this process too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        _serve()
+    except BaseException:
+        traceback.print_exc()
+        raise
+    finally:
+        os.killpg(0, signal.SIGKILL)
+
+
+def _serve() -> None:
     gc.freeze()
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
@@ -40,7 +55,7 @@ def main() -> NoReturn:
             continue
         read = os.read(COMMANDS, 1 << 16)
         if not read:
-            os.killpg(0, signal.SIGKILL)
+            return
         *lines, rest = (rest + read).split(b"\n")
         for line in lines:
             _obey(json.loads(line), children)
@@ -49,9 +64,10 @@ def main() -> NoReturn:
 def _obey(command: dict[str, str], children: dict[int, int]) -> None:
     if "order" in command:
         order = Order.from_json(command["order"])
+        nursery = os.getpid()
         pid = os.fork()
         if pid == 0:
-            _become(order)
+            _become(order, nursery)
         children[pid] = order.number
         _tell(NEWS, order.number, "started", str(pid))
         return
@@ -61,12 +77,14 @@ def _obey(command: dict[str, str], children: dict[int, int]) -> None:
         os.kill(pid, signal_number)
 
 
-def _become(order: Order) -> NoReturn:
+def _become(order: Order, nursery: int) -> NoReturn:
     """The forked worker; never returns to the nursery's own loop."""
     code = 70
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        _die_with(nursery)
         news = os.dup(NEWS)
         os.dup2(os.open(os.devnull, os.O_RDONLY), COMMANDS)
         os.dup2(2, NEWS)
@@ -78,6 +96,14 @@ def _become(order: Order) -> NoReturn:
     finally:
         sys.stdout.flush()
         os._exit(code)
+
+
+def _die_with(nursery: int) -> None:
+    """Let the kernel kill this process, frozen or not, when the nursery ends without a chance to do so itself."""
+    if sys.platform == "linux":
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != nursery:  # it has ended already, and nothing will tell
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _reap(children: dict[int, int]) -> None:

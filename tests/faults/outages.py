@@ -9,42 +9,51 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 
+import psutil
 import psycopg
 
 from ops.local.postgres import server
 from tests.faults.failover import open_pair
 from tests.faults.job import Calendar
-from tests.faults.plan import Kind, Plan
+from tests.faults.plan import FAILOVERS, Kind, Plan
 from tests.faults.play import Place, Play, Played
 from tests.faults.proxy import Proxy
 from tests.faults.stage import make_stages
 from tests.faults.workers import ROOT, Workers
 
-TOGETHER = 10  # runs that one outage strikes
-CONNECTIONS = {"max_connections": "300"}
+# A postmaster that is killed and not started again leaves its shared memory behind, unless its folder has it.
+CONNECTIONS = {"max_connections": "300", "dynamic_shared_memory_type": "mmap"}
 BACKENDS = "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a batch is played. url: of the server, for good; strike: begins the outage and returns when it is over."""
+    """Where a batch is played. url: of the server, for good; strike: begins the outage and returns when it is over.
+
+    how: which outage that is, of those of its kind.
+    """
 
     url: str
     way: Callable[[str], str]
     strike: Callable[[random.Random], object]
+    how: str
+
+
+class CannotStrike(Exception):
+    """This machine has not the means for an outage of this kind; the text says which."""
 
 
 def play_batch(plans: Sequence[Plan], workers: Workers, calendar: Calendar, room: Path) -> list[Played]:
     """Play these runs of one kind beside each other, and strike them all with one outage.
 
-    room: a folder that is deleted with all that is in it however this process ends.
+    room: a folder that is deleted with all that is in it however this process ends. Raises CannotStrike.
     """
     chance = random.Random(plans[0].replay)  # noqa: S311  # repeatable on purpose
-    with _folder(room) as folder, SITES[plans[0].kind](folder) as site:
+    with _folder(room) as folder, SITES[plans[0].kind](folder, plans[0].how) as site:
         ways = [site.way(stage) for stage in make_stages(site.url, len(plans))]
         plays = [Play(plan, Place(way, way, calendar), workers) for plan, way in zip(plans, ways, strict=True)]
         with ThreadPoolExecutor(len(plays)) as pool:
@@ -56,40 +65,41 @@ def play_batch(plans: Sequence[Plan], workers: Workers, calendar: Calendar, room
                 site.strike(chance)
             finally:
                 played = [one.result() for one in playing]
-    return played
+    return [replace(one, how=site.how) for one in played]
 
 
 @contextmanager
-def _crashing(folder: Path) -> Iterator[Site]:
+def _crashing(folder: Path, how: str) -> Iterator[Site]:
     """A server that is killed in one of three ways, and started again on the same data."""
     with ExitStack() as stack:
         url = stack.enter_context(server(folder, settings=CONNECTIONS))
 
         def strike(chance: random.Random) -> None:
-            how = chance.choice(["immediate shutdown", "postmaster killed", "backend killed"])
             if how == "backend killed":  # the server then ends all others and recovers by itself
                 with psycopg.connect(url, autocommit=True) as connection:
                     victims = [pid for (pid,) in connection.execute(BACKENDS)]
                 with suppress(ProcessLookupError):
                     os.kill(chance.choice(victims), signal.SIGKILL)
             else:
-                os.kill(postmaster(folder), signal.SIGQUIT if how == "immediate shutdown" else signal.SIGKILL)
+                dying = psutil.Process(postmaster(folder))
+                dying.send_signal(signal.SIGQUIT if how == "immediate shutdown" else signal.SIGKILL)
+                dying.wait()  # it still takes connections while it goes down, and would pass for one that runs
                 stack.enter_context(server(folder, settings=CONNECTIONS))
 
-        yield Site(url, str, strike)
+        yield Site(url, str, strike, how)
 
 
 @contextmanager
-def _failing_over(folder: Path) -> Iterator[Site]:
+def _failing_over(folder: Path, how: str) -> Iterator[Site]:
     """A primary that dies, and a standby that takes its place behind the same address."""
+    loses, early = FAILOVERS[how]
     with open_pair(folder, CONNECTIONS) as pair, Proxy(pair.primary) as proxy:
 
         def strike(chance: random.Random) -> None:
-            if chance.random() < 0.5:
+            if loses:
                 pair.lose_what_follows()
                 Event().wait(chance.uniform(0.0, 0.4))
             os.kill(postmaster(folder), signal.SIGKILL)
-            early = chance.random() < 0.3
             if early:  # the name leads to the standby before that is promoted: it refuses to write
                 proxy.lead_to(pair.standby)
                 Event().wait(chance.uniform(0.0, 0.3))
@@ -97,15 +107,15 @@ def _failing_over(folder: Path) -> Iterator[Site]:
             proxy.lead_to(pair.standby)
             proxy.cut("reset")
 
-        yield Site(pair.primary, proxy.through, strike)
+        yield Site(pair.primary, proxy.through, strike, how)
 
 
 @contextmanager
-def _filling_up(folder: Path) -> Iterator[Site]:
-    """A server whose disk is full for a while."""
+def _filling_up(folder: Path, how: str) -> Iterator[Site]:
+    """A server whose disk is full for a while, by another means where this machine has not that one."""
     folder.mkdir()
     helper = subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.disk", folder],
+        [sys.executable, "-m", "tests.faults.disk", folder, how],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -125,7 +135,9 @@ def _filling_up(folder: Path) -> Iterator[Site]:
         raise RuntimeError("the server with the small disk has died: see its words above")
 
     try:
-        url = heard().rpartition(" ")[2]
+        means, _, url = heard().rpartition(" ")
+        if means.startswith("-"):
+            raise CannotStrike(f"{means[2:]} {url}")
         with Proxy(url) as proxy:
 
             def strike(chance: random.Random) -> None:
@@ -133,12 +145,12 @@ def _filling_up(folder: Path) -> Iterator[Site]:
                 Event().wait(chance.uniform(0.3, 3.0))
                 proxy.lead_to(say("clear"))
 
-            yield Site(url, proxy.through, strike)
+            yield Site(url, proxy.through, strike, means)
     finally:
         helper.communicate()
 
 
-SITES: dict[Kind, Callable[[Path], AbstractContextManager[Site]]] = {
+SITES: dict[Kind, Callable[[Path, str], AbstractContextManager[Site]]] = {
     "restart": _crashing,
     "failover": _failing_over,
     "disk": _filling_up,

@@ -49,9 +49,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of it. struck: whether the fault came in time; recovery: seconds from it to the end of the run."""
+    """What came of it. struck: whether the fault came in time; recovery: seconds from it to the end of the run.
+
+    how: which of the mechanisms of its kind was at work.
+    """
 
     plan: Plan
+    how: str
     struck: bool
     recovery: float | None
     complaints: tuple[str, ...]
@@ -64,6 +68,7 @@ class Play:
     def __init__(self, plan: Plan, place: Place, workers: Workers, *, tell: bool = False) -> None:
         self.plan = plan
         self.ended = False
+        self.victim = 0  # its number as a worker
         self.crew = Crew(workers, self._meet_frozen)
         self._place = place
         self._tell = tell
@@ -87,7 +92,8 @@ class Play:
         recovery = None if crew.struck_at is None or finished_at is None else max(0.0, finished_at - crew.struck_at)
         # At its boundary a worker is always struck; an outage may come when a run is through.
         struck = crew.struck_at is not None and (self.plan.boundary is not None or recovery != 0.0)
-        return Played(self.plan, struck, recovery if struck else None, (*self._wrong, *crew.wrong), crew.said)
+        wrong = (*self._wrong, *crew.wrong)
+        return Played(self.plan, self.plan.how, struck, recovery if struck else None, wrong, crew.said)
 
     def strike_from_outside(self) -> None:
         """Note that an outage begins now."""
@@ -103,7 +109,9 @@ class Play:
             crew.hear(PATIENCE, lambda: crew.is_gone(first))
             crew.struck_at = None
         cut_at = CUT_AT if plan.scene == "rejoin" else None
-        victim = self._deliver(boundary=plan.boundary, signal=plan.signal, cut_guard_at=cut_at, skew=plan.skews[0])
+        self.victim = victim = self._deliver(
+            boundary=plan.boundary, signal=plan.signal, cut_guard_at=cut_at, skew=plan.skews[0]
+        )
         if plan.moment is not None:
             crew.hear(plan.moment, lambda: crew.is_gone(victim))
             crew.send(victim, signal.Signals(plan.signal))

@@ -1,18 +1,22 @@
 """Runs with a fault each, and what they have left: `python -m tests.faults.run --runs 1000`.
 
-Exits with 1 when anything is wrong. Every violation comes with the command that plays its run again.
+Exits with 1 when anything is wrong, or a boundary that a kill was planned for was never reached. Every violation comes
+with the command that plays its run again.
 """
 
 import argparse
+import os
+import signal
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.faults.outages import SITES
 from tests.faults.plan import KINDS
 from tests.faults.play import Played
-from tests.faults.report import report, violation_lines, violations
+from tests.faults.report import never_struck, report, violation_lines, violations
 from tests.faults.series import LANES, numbers, play_series
 from tests.faults.takeover import LIMIT, takeover_seconds
 
@@ -20,7 +24,10 @@ from tests.faults.takeover import LIMIT, takeover_seconds
 def main(arguments: list[str]) -> int:
     """Play what the arguments say, print the report, and return the exit code."""
     wanted = _arguments(arguments)
-    log = Path(tempfile.gettempdir()) / f"shiftlock-faults-{wanted.seed}.log"
+    signal.signal(signal.SIGTERM, _leave)
+    descriptor, name = tempfile.mkstemp(prefix=f"shiftlock-faults-{wanted.seed}-", suffix=".log")
+    os.close(descriptor)
+    log = Path(name)
     _say(f"seed {wanted.seed}; what workers print goes to {log}")
     began = time.monotonic()
     done: list[Played] = []
@@ -36,15 +43,26 @@ def main(arguments: list[str]) -> int:
     singles = sum(len(indexes) for kind, indexes in chosen.items() if kind not in SITES)
     lanes = max(1, min(wanted.lanes, singles))
     series = play_series(chosen, seed=wanted.seed, log=log, lanes=lanes, tell=tell)
-    for line in report(series.played, series.boundaries, seed=wanted.seed, seconds=time.monotonic() - began):
+    for line in report(series, seed=wanted.seed, seconds=time.monotonic() - began):
         _say(line)
-    if violations(series.played):
+    if not is_proof(series.played):
         return 1
     if wanted.kind is not None:
         return 0
     seconds = takeover_seconds()
     _say(f"from kill -9 to the new attempt, lease 10 s, a delivery every second: {seconds:.1f} s (limit {LIMIT:.0f} s)")
     return int(seconds >= LIMIT)
+
+
+def is_proof(played: Sequence[Played]) -> bool:
+    """Whether nothing went wrong, and every boundary that a kill was planned for was reached."""
+    return not violations(played) and not never_struck("kill", played)
+
+
+def _leave(*_: object) -> None:
+    """Unwind, so that workers and servers end with this process."""
+    signal.signal(signal.SIGTERM, lambda *_: None)  # being told once is enough
+    sys.exit(128 + signal.SIGTERM)
 
 
 def _say(line: str) -> None:

@@ -5,22 +5,23 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from ops.local.postgres import server
 from tests.faults.discover import discover
 from tests.faults.job import Calendar
-from tests.faults.outages import CONNECTIONS, SITES, TOGETHER, play_batch
-from tests.faults.plan import KINDS, Kind, Map, Plan, make_plan
+from tests.faults.outages import CONNECTIONS, SITES, CannotStrike, play_batch
+from tests.faults.plan import KINDS, SCENES, TOGETHER, Kind, Map, Plan, make_plan
 from tests.faults.play import Place, Play, Played
 from tests.faults.proxy import Proxy
 from tests.faults.stage import make_stages
-from tests.faults.workers import open_workers
+from tests.faults.workers import ended_by_trouble, open_workers
 from tests.local.postgres_processes import data_folder
 
 LANES = 20
+TURNS = 5  # that a plan gets until its victim is struck
 # Of a thousand runs. Kills come first: their number is that of the boundaries, and some.
 SHARES: dict[Kind, int] = {
     "kill": 330,
@@ -36,10 +37,11 @@ SHARES: dict[Kind, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What was played, and the boundaries that the plans chose from."""
+    """What was played, the boundaries that the plans chose from, and the kinds left out, each with the reason."""
 
     played: tuple[Played, ...]
     boundaries: Map
+    left_out: Mapping[Kind, str]
 
 
 def numbers(runs: int, kind: Kind | None, index: int | None) -> dict[Kind, Sequence[int]]:
@@ -63,8 +65,8 @@ def play_series(
         url = stack.enter_context(server(None, fast=True, settings=CONNECTIONS | {"max_connections": "1000"}))
         room = _room(data_folder(url).parent)
         workers = stack.enter_context(open_workers(stack.enter_context(log.open("wb"))))
-        ways = [_lane(stack, stage, calendar) for stage in make_stages(url, lanes)]
-        boundaries = discover(workers, ways[0][0])
+        ways = [_lane(stack, stage, calendar) for stage in make_stages(url, max(lanes, len(SCENES)))]
+        boundaries = discover(workers, [directly for directly, _ in ways[: len(SCENES)]])
         plans = {
             kind: [make_plan(kind, seed, index, boundaries) for index in indexes] for kind, indexes in wanted.items()
         }
@@ -72,6 +74,7 @@ def play_series(
         for plan in _mixed([plans[kind] for kind in plans if kind not in SITES]):
             singles.put(plan)
         played: list[Played] = []
+        left_out: dict[Kind, str] = {}
 
         def note(one: Played) -> None:
             played.append(one)
@@ -79,19 +82,25 @@ def play_series(
 
         def lane(way: tuple[Place, Place]) -> None:
             for plan in _taken(singles):
-                note(Play(plan, way[plan.cut is not None], workers).run())
+                one = Play(plan, way[plan.cut is not None], workers).run()
+                note(one)
+                if not one.struck and plan.turn + 1 < TURNS:
+                    singles.put(plan.again())  # last, when fewer are beside it and it is quicker at its boundary
 
         def outages(kind: Kind) -> None:
-            for batch in _batches(plans[kind]):
-                for one in play_batch(batch, workers, calendar, room):
-                    note(one)
+            try:
+                for _, batch in groupby(plans[kind], lambda plan: plan.index // TOGETHER):
+                    for one in play_batch(list(batch), workers, calendar, room):
+                        note(one)
+            except CannotStrike as error:
+                left_out[kind] = str(error)
 
-        with ThreadPoolExecutor(lanes + len(SITES)) as pool:
-            at_work = [pool.submit(lane, way) for way in ways]
+        with ThreadPoolExecutor(lanes + len(SITES)) as pool, ended_by_trouble(workers):
+            at_work = [pool.submit(lane, way) for way in ways[:lanes]]
             at_work += [pool.submit(outages, kind) for kind in plans if kind in SITES]
             for one in at_work:
                 one.result()
-    return Series(tuple(played), boundaries)
+    return Series(tuple(played), boundaries, left_out)
 
 
 def _room(base: Path) -> Path:
@@ -121,8 +130,3 @@ def _taken(plans: SimpleQueue[Plan]) -> Iterator[Plan]:
             yield plans.get_nowait()
         except Empty:
             return
-
-
-def _batches(plans: Sequence[Plan]) -> Iterator[Sequence[Plan]]:
-    for start in range(0, len(plans), TOGETHER):
-        yield plans[start : start + TOGETHER]

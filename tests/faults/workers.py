@@ -42,6 +42,7 @@ class Workers:
         self._numbers = count(1)
         self._queues: dict[int, SimpleQueue[News]] = {}
         self._writing = Lock()
+        self._ended = False
         self._reader = Thread(target=self._read, name="news", daemon=True)
         self._reader.start()
 
@@ -53,25 +54,32 @@ class Workers:
         return number
 
     def start(self, order: Order) -> None:
-        """Fork a worker."""
+        """Fork a worker. Raises ConnectionError without a nursery."""
         self._command({"order": order.to_json()})
 
     def send(self, number: int, what: signal.Signals) -> None:
         """Send the worker a signal, unless it has ended."""
-        self._command({"number": str(number), "signal": str(int(what))})
+        with suppress(ConnectionError):  # it has ended with the nursery
+            self._command({"number": str(number), "signal": str(int(what))})
 
     def end(self) -> None:
-        """End the nursery and every worker."""
-        with suppress(BrokenPipeError):
-            self._pipe(self._process.stdin).close()
+        """End the nursery and every worker, and tell all queues; a second time does nothing."""
+        with self._writing:
+            if self._ended:
+                return
+            self._ended = True
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._reader.join()
+        with suppress(BrokenPipeError):
+            self._pipe(self._process.stdin).close()
         self._pipe(self._process.stdout).close()
 
     def _command(self, command: dict[str, str]) -> None:
         with self._writing:
+            if self._ended:
+                raise ConnectionError("the nursery has been ended")
             pipe = self._pipe(self._process.stdin)
             pipe.write(json.dumps(command).encode() + b"\n")
             pipe.flush()
@@ -92,7 +100,26 @@ class Workers:
 @contextmanager
 def open_workers(log: IO[bytes]) -> Iterator[Workers]:
     """A nursery for the length of the `with`. What workers print goes to `log`."""
-    process = subprocess.Popen(
+    workers = Workers(start_nursery(log))
+    try:
+        yield workers
+    finally:
+        workers.end()
+
+
+@contextmanager
+def ended_by_trouble(workers: Workers) -> Iterator[None]:
+    """End them at once when something goes wrong, so that no thread goes on to wait for news of one."""
+    try:
+        yield
+    except BaseException:
+        workers.end()
+        raise
+
+
+def start_nursery(log: IO[bytes]) -> subprocess.Popen[bytes]:
+    """The nursery's process, in a group of its own, with pipes for commands and news."""
+    return subprocess.Popen(
         [sys.executable, "-m", "tests.faults.nursery"],
         cwd=ROOT,
         stdin=subprocess.PIPE,
@@ -101,8 +128,3 @@ def open_workers(log: IO[bytes]) -> Iterator[Workers]:
         start_new_session=True,
         env={**os.environ, "POWERTOOLS_LOG_LEVEL": "WARNING"},
     )
-    workers = Workers(process)
-    try:
-        yield workers
-    finally:
-        workers.end()

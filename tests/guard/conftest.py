@@ -8,21 +8,7 @@ import pytest
 
 from ops.local.postgres import server
 from tests.databases import Server, Template, found_servers, migrated_template
-from tests.guard.pgbouncer import PROGRAM, pgbouncer
-from tests.guard.vanishing import may_vanish
-
-# Tests that this machine has not the means for are not collected, and the report says so.
-MEANS = {
-    "test_vanished.py": ("a Linux that lets this user filter sockets", may_vanish()),
-    "test_pooler.py": (str(PROGRAM), PROGRAM.exists()),
-    "test_pooled_runs.py": (str(PROGRAM), PROGRAM.exists()),
-}
-collect_ignore = [file for file, (_, there) in MEANS.items() if not there]
-
-
-def pytest_report_collectionfinish() -> list[str]:
-    """Say which tests were left out, and for want of what."""
-    return [f"left out: {file}, which needs {means}" for file, (means, there) in MEANS.items() if not there]
+from tests.guard.pgbouncer import pgbouncer
 
 
 @pytest.fixture(scope="session", params=found_servers(), ids=lambda server: server.name)

@@ -136,6 +136,16 @@ def test_a_server_that_is_reached_and_does_not_answer_any_more_is_given_up_after
         assert session.connection.closed
 
 
+def test_a_server_that_takes_the_connection_and_answers_no_question_is_reported_like_one_out_of_reach(
+    database_url: str,
+) -> None:
+    locked = "lock table shiftlock.migrations in access exclusive mode"
+    with psycopg.connect(database_url) as holder:
+        holder.execute(locked.encode())
+        with pytest.raises(DatabaseUnavailable, match=r"^database shiftlock_test_\S+ at .* unavailable: .*timeout"):
+            session_on(database_url, lease=timedelta(seconds=0.2))
+
+
 def test_a_database_that_does_not_exist_is_reported_like_one_out_of_reach(database_url: str) -> None:
     url = conninfo.make_conninfo(database_url, dbname="nosuch")
     with pytest.raises(DatabaseUnavailable, match=r'^database nosuch at .* unavailable: .*"nosuch" does not exist'):

@@ -204,3 +204,21 @@ def test_schedulers_that_make_their_passes_at_once_leave_each_tick_one_row(
     )
     assert ask(database, "select count(*) >= 900 from shiftlock.job_runs where tick <= clock_timestamp()") is True
     assert ask(database, "select count(*) from shiftlock.job_runs where status = 'pending' and tick <= now()") == 1
+
+
+def test_ten_thousand_due_rows_are_judged_in_some_passes_and_hold_up_nothing_that_is_due_now(
+    database: psycopg.Connection,
+) -> None:
+    jobs = declare(*table(catch_up=CatchUp("all", window=None, at_most=100)), *OTHER)
+    look(database, jobs)
+    database.execute("delete from shiftlock.job_runs where job_name = 'nightly'")
+    database.execute("update shiftlock.job_runs set next_run = clock_timestamp() where job_name = 'other'")
+    database.execute("update shiftlock.jobs set planned_until = clock_timestamp() - interval '10000 minutes'")
+    passes = [look(database, jobs)]
+    assert {job.name for job, _ in passes[0].starts} == {"nightly", "other"}
+    while passes[-1].more or passes[-1].planned:
+        passes.append(look(database, jobs))
+    assert 5 <= len(passes) <= 15
+    due = "select count(*) from shiftlock.job_runs where status = 'pending' and tick <= now() and job_name = 'nightly'"
+    assert ask(database, due) == 100
+    assert ask(database, "select count(*) >= 9900 from shiftlock.job_runs where skip_reason = 'cap'") is True
