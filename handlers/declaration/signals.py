@@ -11,8 +11,9 @@ ENVIRONMENT = "environment"
 JOB = "job"
 DIMENSIONS = (SERVICE, ENVIRONMENT, JOB)
 SERVICE_NAME = "shiftlock"
-# In the place of a job's name, for what a clock measures.
+# In the place of a job's name, for what these measure of themselves.
 CLOCK = "clock"
+WATCHDOG = "watchdog"
 
 
 class Signal(StrEnum):
@@ -35,3 +36,7 @@ class Signal(StrEnum):
     HEARTBEAT = "Heartbeat"
     ITEMS_DONE = "ItemsDone"
     CLOCK_BEAT = "ClockBeat"
+    LOST = "RunLost"
+    START_FAILED = "StartFailed"
+    SECONDS_LATE = "SecondsLate"
+    WATCHDOG_BEAT = "WatchdogBeat"

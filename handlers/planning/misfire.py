@@ -121,7 +121,8 @@ def _dropped(
 
 def _starts(owed: Sequence[Due]) -> Iterator[Start]:
     for one in owed:
-        yield Start(one, "retry" if one.attempts else one.trigger, "its wait is over")
+        again = one.attempts > 0 or one.trigger == "plan"
+        yield Start(one, "retry" if again else one.trigger, "its wait is over")
 
 
 def _free(starts: Sequence[Start]) -> Iterator[Start]:

@@ -27,6 +27,7 @@ from handlers.planning.rows import call
 from handlers.planning.sweep import Pass, sweep
 from handlers.runtime.children import Children
 from handlers.runtime.moments import MINUTE, Moment, jump, until_next_look
+from handlers.runtime.pass_log import log_pass
 from handlers.runtime.retry import INFRASTRUCTURE_BUDGET
 from handlers.runtime.stop import Stop
 
@@ -126,11 +127,8 @@ class Clock:
         if gone is not None:
             seconds = round(gone.total_seconds(), 1)
             self.log.warning("the clock jumped, or the machine slept", extra={"seconds": seconds, "worker": self.name})
-        for job, skip in made.skipped:
-            facts = {"job": job, "run_key": skip.due.run_key, "reason": skip.reason, "because": skip.because}
-            self.log.warning("skipped", extra=facts)
+        log_pass(self.log, made)
         for lost in made.lost:
-            self.log.warning("lost", extra={"job": lost.job, "run_id": lost.run_id, "run_status": lost.status})
             host, _, pid = (lost.holder or "").rpartition(":")[0].rpartition(":")
             # A child of ours that has not renewed its lease hangs so that it cannot even end itself.
             if host == socket.gethostname() and int(pid) in self.children:

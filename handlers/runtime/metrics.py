@@ -3,11 +3,11 @@
 import json
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
-from handlers.declaration.signals import CLOCK, ENVIRONMENT, JOB, NAMESPACE, SERVICE_NAME, Signal
+from handlers.declaration.signals import CLOCK, ENVIRONMENT, JOB, NAMESPACE, SERVICE_NAME, WATCHDOG, Signal
 from handlers.guard.answers import AlreadyDone, Busy, Exhausted, Overlap
 from handlers.runtime.observer import Beat, Ended, Refused, RunEvent, Started, Unrecorded
 
@@ -39,6 +39,27 @@ class MetricsObserver:
 def count_pass(environment: str) -> None:
     """Say that a clock has made its pass: no word of it means that nothing starts any more."""
     _write(environment, CLOCK, [(Signal.CLOCK_BEAT, MetricUnit.Count, 1)], {})
+
+
+def count_watch(environment: str, *, late: Mapping[str, float], lost: Sequence[tuple[str, str]]) -> None:
+    """Say that the watchdog has made its pass, and what it saw.
+
+    late: seconds for which the oldest due run of each job has not been started. lost: job and new state of each run
+    that was lost.
+    """
+    _write(environment, WATCHDOG, [(Signal.WATCHDOG_BEAT, MetricUnit.Count, 1)], {})
+    for job, seconds in late.items():
+        _write(environment, job, [(Signal.SECONDS_LATE, MetricUnit.Seconds, seconds)], {})
+    for job, status in lost:
+        count_loss(environment, job, Signal.LOST, status)
+
+
+def count_loss(environment: str, job: str, signal: Signal, status: str) -> None:
+    """Count a loss that nobody else can tell of, and what it made of the run."""
+    measured: list[Measure] = [(signal, MetricUnit.Count, 1)]
+    if status in ("failed", "unknown"):
+        measured.append((Signal.FAILED, MetricUnit.Count, 1))
+    _write(environment, job, measured, {})
 
 
 def _write(environment: str, job: str, measured: Iterable[Measure], facts: Mapping[str, object]) -> None:

@@ -148,9 +148,11 @@ def test_a_spread_tick_is_started_at_its_own_minute_and_not_before() -> None:
 
 def test_what_is_owed_is_never_judged_as_missed_and_waits_for_its_lock() -> None:
     again, waiting, part = owed(), owed(held_by="rule", lock_key=8), owed(lock_key=9, attempts=0)
-    verdicts = judged(CatchUp("skip"), [again, waiting, part])
+    planned = owed("plan", lock_key=10, attempts=0)
+    verdicts = judged(CatchUp("skip"), [again, waiting, part, planned])
     assert [(verdict.due, verdict.trigger) for verdict in verdicts if isinstance(verdict, Start)] == [
         (again, "retry"),
         (part, "rule"),
+        (planned, "retry"),
     ]
-    assert len(verdicts) == 2
+    assert len(verdicts) == 3

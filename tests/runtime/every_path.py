@@ -15,10 +15,11 @@ import psycopg
 
 from handlers.declaration.job import Job
 from handlers.declaration.policy import Retry
+from handlers.declaration.signals import Signal
 from handlers.guard.lock import register
 from handlers.runtime.context import Context
 from handlers.runtime.logs import LogObserver, open_log
-from handlers.runtime.metrics import MetricsObserver, count_pass
+from handlers.runtime.metrics import MetricsObserver, count_loss, count_pass, count_watch
 from handlers.runtime.observer import Beat, RunEvent, RunFacts, Started
 from handlers.runtime.stop import Stop
 from tests.guard.holders import claimed, guard_on, request
@@ -153,6 +154,12 @@ def pass_of_a_clock(url: str) -> None:
     count_pass("test")
 
 
+def pass_of_the_watchdog(url: str) -> None:
+    """What it says of itself, of a job that is late, and of runs whose processes are gone."""
+    count_watch("test", late={"waiting": 7.0}, lost=[("lost", "pending"), ("lost-for-good", "failed")])
+    count_loss("test", "never-started", Signal.START_FAILED, "pending")
+
+
 WAYS: tuple[Callable[[str], None], ...] = (
     succeed_then_again,
     own_words,
@@ -168,6 +175,7 @@ WAYS: tuple[Callable[[str], None], ...] = (
     all_at_once,
     unrecorded,
     pass_of_a_clock,
+    pass_of_the_watchdog,
 )
 
 if __name__ == "__main__":

@@ -1,0 +1,86 @@
+"""What the watchdog does in its minute: a pass over the ledger, and what is to be done outside its network then."""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+import psycopg
+
+from handlers.declaration.catalogue import Catalogue
+from handlers.declaration.duration import minutes
+from handlers.planning.overdue import oldest_due, overdue_tasks
+from handlers.planning.prune import prune
+from handlers.planning.rows import call
+from handlers.planning.sweep import Pass, sweep
+from handlers.runtime.retry import INFRASTRUCTURE_BUDGET
+
+# Each start is a call of an AWS API, ten a second or so; what is left over is started in the next pass.
+MOST_STARTS = 200
+# Between a task's own end at its deadline and its stop from outside.
+MARGIN = minutes(2)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A run to start. attempt: how many it has had. token: the same however often this start is ordered."""
+
+    job: str
+    run: int
+    attempt: int
+    trigger: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A Fargate task to stop, by its id: it has outlived its run's deadline, or lost its run."""
+
+    job: str
+    run: int
+    task: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What came of it. late: seconds since the oldest due run of each job should have started, 0 where none is due."""
+
+    made: Pass
+    starts: tuple[Order, ...]
+    stops: tuple[Stop, ...]
+    late: dict[str, float]
+
+    def orders(self) -> dict[str, object]:
+        """What the dispatcher is told, as JSON has it."""
+        return {
+            "at": self.made.at.isoformat(),
+            "starts": [asdict(order) for order in self.starts],
+            "stops": [asdict(stop) for stop in self.stops],
+            "more": self.made.more or len(self.made.starts) > MOST_STARTS,
+        }
+
+
+def watch(connection: psycopg.Connection, catalogue: Catalogue, *, environment: str, keep_since: datetime) -> Watch:
+    """Make one pass. keep_since: finished runs of before that are pruned. Raises psycopg.Error."""
+    made = sweep(
+        connection, catalogue, on_time=lambda job: job.start_within, rings=False, lost_budget=INFRASTRUCTURE_BUDGET
+    )
+    starts = made.starts[:MOST_STARTS]
+    called = call(connection, [start.due.run_id for _, start in starts]) if starts else set()
+    limits = {job.name: job.longest_run + job.stop_within + MARGIN for job in catalogue}
+    prune(connection, before=keep_since)
+    return Watch(
+        made,
+        tuple(
+            Order(
+                job.name,
+                start.due.run_id,
+                start.due.attempts,
+                start.trigger,
+                f"{environment}-{start.due.run_id}-{start.due.attempts}",
+            )
+            for job, start in starts
+            if start.due.run_id in called
+        ),
+        tuple(Stop(*task) for task in overdue_tasks(connection, limits)),
+        {job.name: 0.0 for job in catalogue} | oldest_due(connection, [job.name for job in catalogue]),
+    )
