@@ -12,6 +12,7 @@ COPY . .
 RUN useradd --system --uid 10001 --no-create-home --home-dir /app job
 USER job
 
-# Exec form, so that the job gets SIGTERM itself. The task definition adds the job's name.
+# Exec form, so that the job gets SIGTERM itself. Task definitions bring a command of their own; this one is for people:
+# `docker run -e SHIFTLOCK_ROLE=clock IMAGE` is the clock, `docker run IMAGE python -m handlers.runtime billing-run` a job.
 ENTRYPOINT []
-CMD ["python", "-m", "handlers.runtime.task_entry"]
+CMD ["python", "-m", "handlers.runtime"]

@@ -54,9 +54,10 @@ deploy: node_modules bundle ## network and database, then migrations, then the j
 migrate: $(READY) ## the ledger's schema of an environment, as a task in its network: make migrate ENV=dev
 	@$(RUN)python -m ops.deploy migrate $(ENV)
 
-bench: $(READY) ## what a guarded run and its steps cost, as ratios measured side by side
+bench: $(READY) ## what a guarded run, its steps and a cron expression cost, as ratios measured side by side
 	@$(RUN)python -m benchmarks.guard
 	@$(RUN)python -m benchmarks.steps
+	@$(RUN)python -m benchmarks.cron
 
 clean: ## everything that was made, the data of `make run` included
 	rm -rf .venv .tools .data build cdk.out node_modules

@@ -11,11 +11,13 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from handlers.declaration.job import Job
-from handlers.declaration.signals import ENVIRONMENT, JOB, NAMESPACE, SERVICE, SERVICE_NAME, Signal
+from handlers.declaration.signals import CLOCK, ENVIRONMENT, JOB, NAMESPACE, SERVICE, SERVICE_NAME, Signal
 from infra.environment import Environment
-from infra.silence import Window
+from infra.silence import Window, silence_window
 
 PERIOD = Duration.minutes(5)
+# A clock makes a pass each minute, and a task that ends is replaced within two.
+PASS, PASSES_MISSED = Duration.minutes(1), 5
 # "Using metric math": an alarm on an expression can use 10 metrics.
 METRICS_OF_AN_EXPRESSION = 10
 
@@ -27,29 +29,54 @@ class Alarms(Construct):
         super().__init__(scope, "Alarms")
         self._environment = environment
         self._queue = f"the queue {environment.prefix}-dead-letters"
+        self._starts = (
+            f"the log {environment.clock_log}"
+            if environment.scheduler == "clock"
+            else f"{self._queue} and at the stopped tasks of the cluster"
+        )
         self._action = actions.SnsAction(self._topic())
 
-    def watch_failures(self, scope: Construct, job: Job) -> None:
-        """Alarm on failed runs of a job."""
+    def watch_job(self, scope: Construct, job: Job) -> None:
+        """Alarm on failed runs of a job and, where a window can be watched and it is not off here, on its silence."""
+        self._watch_failures(scope, job)
+        window = silence_window(job)
+        if window is not None and job.name not in self._environment.schedules_off:
+            self._watch_silence(scope, job, window)
+
+    def watch_clock(self) -> None:
+        """Alarm when no clock has made a pass for some minutes; also in a new environment, until one has."""
+        environment = self._environment
+        self._alarm(
+            self,
+            "NoClockBeat",
+            "no-clock-pass",
+            f"No clock of {environment.name} has looked at the ledger for {PASSES_MISSED} minutes: no job starts. See "
+            f"the events of the service {environment.clock} and the log {environment.clock_log}, and check the "
+            "database with `jobs doctor`. What is missed meanwhile is caught up as each job declares.",
+            self._signal(Signal.CLOCK_BEAT, CLOCK, PASS),
+            below=True,
+            periods=PASSES_MISSED,
+        )
+
+    def _watch_failures(self, scope: Construct, job: Job) -> None:
         self._alarm(
             scope,
             "Failed",
             f"{job.name}-failed",
             f"A run of {job.name} failed for good in {self._environment.name}. "
             f"See why with `jobs runs {job.name}`, put it right, then start it again with `jobs retry`.",
-            self._signal(Signal.FAILED, job, PERIOD),
+            self._signal(Signal.FAILED, job.name, PERIOD),
         )
 
-    def watch_silence(self, scope: Construct, job: Job, window: Window) -> None:
-        """Alarm when no run of a job has succeeded for a whole window; also in a new environment, until one has."""
+    def _watch_silence(self, scope: Construct, job: Job, window: Window) -> None:
+        """No run of a job has succeeded for a whole window; also in a new environment, until one has."""
         self._alarm(
             scope,
             "Silent",
             f"{job.name}-silent",
             f"No run of {job.name} has succeeded in {self._environment.name} for {window.length}, and it is due more "
-            f"often. See whether it starts with `jobs runs {job.name}`; if not, look into {self._queue} and at the "
-            "stopped tasks of the cluster.",
-            self._signal(Signal.SUCCEEDED, job, Duration.seconds(window.period.total_seconds())),
+            f"often. See whether it starts with `jobs runs {job.name}`; if not, look into {self._starts}.",
+            self._signal(Signal.SUCCEEDED, job.name, Duration.seconds(window.period.total_seconds())),
             below=True,
             periods=window.periods,
         )
@@ -103,8 +130,8 @@ class Alarms(Construct):
             ),
         )
 
-    def _signal(self, signal: Signal, job: Job, period: Duration) -> cloudwatch.Metric:
-        dimensions = {SERVICE: SERVICE_NAME, ENVIRONMENT: self._environment.name, JOB: job.name}
+    def _signal(self, signal: Signal, job: str, period: Duration) -> cloudwatch.Metric:
+        dimensions = {SERVICE: SERVICE_NAME, ENVIRONMENT: self._environment.name, JOB: job}
         return _sum(NAMESPACE, signal, dimensions, period)
 
     def _alarm(

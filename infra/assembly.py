@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
@@ -18,6 +19,7 @@ from infra.errors import InfraError
 from infra.jobs_stack import JobsStack
 from infra.migrate_stack import MigrateStack
 from infra.packages import ROOT, Platform
+from infra.warnings import warn
 
 
 class UnknownPlatform(InfraError):
@@ -61,8 +63,17 @@ def bundle_of(scope: App) -> Bundle:
     raise UnknownPlatform(given)
 
 
-def populate(scope: App, environments: tuple[Environment, ...], catalogue: Catalogue, bundle: Bundle) -> None:
+def populate(
+    scope: App,
+    environments: tuple[Environment, ...],
+    catalogue: Catalogue,
+    bundle: Bundle,
+    *,
+    now: datetime | None = None,
+) -> None:
     """Add the three stacks of each environment, or only of the one that context `env` names.
+
+    now: from when on the jobs are looked at for warnings (aware); None is the clock. No template depends on it.
 
     Raises InvalidEnvironments, UnknownEnvironment, HostBundle.
     """
@@ -72,6 +83,7 @@ def populate(scope: App, environments: tuple[Environment, ...], catalogue: Catal
         data = DataStack(scope, environment)
         migrate = MigrateStack(scope, environment, data, bundle)
         jobs = JobsStack(scope, environment, catalogue, data, bundle)
+        warn(jobs, environment, catalogue, now or datetime.now(UTC))
         for stack in (data, migrate, jobs):
             Tags.of(stack).add("service", "shiftlock")
             Tags.of(stack).add("environment", environment.name)

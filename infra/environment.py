@@ -7,9 +7,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Literal, get_args
 
 from handlers.declaration.catalogue import Catalogue
+from handlers.declaration.load import VCPU_QUOTA
 from handlers.declaration.placement import LAMBDA_CEILING
+from infra.clock_size import clock_complaints
 from infra.surroundings import GivenDatabase, GivenNetwork, OwnDatabase, OwnNetwork
 
 NAME = re.compile(r"[a-z][a-z0-9]{0,9}")
@@ -23,6 +26,12 @@ RETENTIONS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 109
 # "Lambda quotas": a timeout is 900 s at most today; an account that gets more raises `lambda_ceiling` up to this.
 HIGHEST_LAMBDA_CEILING = timedelta(seconds=1800)
 
+# What starts the jobs.
+#   eventbridge  a rule or a schedule for each, which starts a function or a task of its own
+#   clock        an ECS service that runs `handlers.runtime.clock_entry`; the jobs are its child processes
+Scheduler = Literal["eventbridge", "clock"]
+MOST_CLOCKS = 10
+
 
 @dataclass(frozen=True, slots=True)
 class Environment:
@@ -32,6 +41,9 @@ class Environment:
     protected: stateful resources refuse deletion and are kept when the stack goes.
     log_days: how long logs are kept. alarm_topic: ARN of an SNS topic that exists, instead of one of our own.
     schedules_off: names of jobs that are deployed and never started by AWS here.
+    vcpu_quota: how many vCPU of Fargate the account may run at once in the region; synth warns where jobs need more.
+    scheduler: see `Scheduler`. clocks: how many copies of the clock run; the second is for the loss of a zone.
+    clock_children: how many processes one copy has at most at once.
     """
 
     name: str
@@ -45,6 +57,10 @@ class Environment:
     alarm_topic: str | None = None
     lambda_ceiling: timedelta = LAMBDA_CEILING
     schedules_off: frozenset[str] = frozenset()
+    vcpu_quota: int = VCPU_QUOTA
+    scheduler: Scheduler = "eventbridge"
+    clocks: int = 1
+    clock_children: int = 8
 
     @property
     def prefix(self) -> str:
@@ -65,6 +81,16 @@ class Environment:
     def jobs_stack(self) -> str:
         """Name of the stack that holds the jobs."""
         return f"{self.prefix}-jobs"
+
+    @property
+    def clock(self) -> str:
+        """Name of the service of clocks and of its task family; no job's, which has no underscore."""
+        return f"{self.prefix}_clock"
+
+    @property
+    def clock_log(self) -> str:
+        """Name of the log group of the clocks and of all jobs that they run."""
+        return self.log_group("_clock")
 
     def log_group(self, name: str) -> str:
         """The log group of a job, or of something else, whose name then begins with an underscore as no job's does."""
@@ -88,6 +114,8 @@ class Environment:
             yield f"log_days {self.log_days}: allowed is {', '.join(map(str, RETENTIONS))}"
         if not timedelta(seconds=60) <= self.lambda_ceiling <= HIGHEST_LAMBDA_CEILING:
             yield f"lambda_ceiling {self.lambda_ceiling}: allowed is 1 minute to {HIGHEST_LAMBDA_CEILING}"
+        if self.vcpu_quota < 1:
+            yield f"vcpu_quota {self.vcpu_quota}: allowed is 1 or more, as the account's quotas for AWS Fargate say"
         if (
             isinstance(self.network, GivenNetwork)
             and isinstance(self.database, OwnDatabase)
@@ -96,5 +124,16 @@ class Environment:
             yield f"network.zones {self.network.zones!r}: allowed is two zones or more with a database of our own"
         for name in sorted(self.schedules_off - {job.name for job in catalogue}):
             yield f"schedules_off {name!r}: there is no such job"
+        yield from self._scheduler_complaints(catalogue)
         yield from self.network.complaints()
         yield from self.database.complaints()
+
+    def _scheduler_complaints(self, catalogue: Catalogue) -> Iterator[str]:
+        if self.scheduler not in get_args(Scheduler):
+            yield f"scheduler {self.scheduler!r}: allowed is {', '.join(get_args(Scheduler))}"
+        if not 1 <= self.clocks <= MOST_CLOCKS:
+            yield f"clocks {self.clocks}: allowed is 1 to {MOST_CLOCKS}"
+        if self.scheduler == "clock":
+            yield from clock_complaints(catalogue, self.clock_children)
+            for name in sorted(self.schedules_off):
+                yield f"schedules_off {name!r}: allowed is none with scheduler 'clock', which runs the whole table"

@@ -3,6 +3,7 @@
 from aws_cdk import ArnFormat, AssetHashType, Stack
 from aws_cdk import Environment as Place
 from aws_cdk import aws_ecr_assets as ecr_assets
+from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
@@ -10,6 +11,7 @@ from constructs import Construct
 from handlers.declaration.catalogue import Catalogue
 from infra.alarms import Alarms
 from infra.bundle import Bundle
+from infra.clock_service import ClockService
 from infra.cluster import cluster
 from infra.data_stack import DataStack
 from infra.dead_letters import DeadLetters
@@ -33,13 +35,36 @@ class JobsStack(Stack):
             description=f"Shiftlock {environment.name}: {len(catalogue)} scheduled jobs",
         )
         alarms = Alarms(self, environment)
-        dead_letters = DeadLetters(self, environment)
-        alarms.watch_dead_letters(dead_letters.queue.queue_name)
-        code = s3_assets.Asset(
-            self, "Code", path=str(bundle.folder), asset_hash=bundle.key, asset_hash_type=AssetHashType.CUSTOM
-        )
         image = ecr_assets.DockerImageAsset(
             self, "Image", directory=str(bundle.folder), platform=ecr_assets.Platform.LINUX_ARM64
+        )
+        where = cluster(self, environment.prefix)
+        if environment.scheduler == "clock":
+            ClockService(self, environment, catalogue, data, image, where)
+            alarms.watch_clock()
+            for job in catalogue:
+                # In the place they have with EventBridge: a change of scheduler leaves these alarms as they are.
+                alarms.watch_job(Construct(self, job.name), job)
+        else:
+            shared = self._shared(environment, data, bundle, image, where, alarms)
+            alarms.watch_dead_letters(shared.dead_letters.queue.queue_name)
+            alarms.watch_schedules(shared.schedule_group)
+            alarms.watch_rules([shared.name_of(job.name) for job in catalogue if job.schedule.zone is None])
+            for job in catalogue:
+                ScheduledJob(self, job, shared)
+
+    def _shared(
+        self,
+        environment: Environment,
+        data: DataStack,
+        bundle: Bundle,
+        image: ecr_assets.DockerImageAsset,
+        where: ecs.CfnCluster,
+        alarms: Alarms,
+    ) -> Shared:
+        """What the jobs share that rules and schedules start."""
+        code = s3_assets.Asset(
+            self, "Code", path=str(bundle.folder), asset_hash=bundle.key, asset_hash_type=AssetHashType.CUSTOM
         )
         log_groups = self.format_arn(
             service="logs",
@@ -47,21 +72,16 @@ class JobsStack(Stack):
             resource_name=environment.log_group("*"),
             arn_format=ArnFormat.COLON_RESOURCE_NAME,
         )
-        group = scheduler.CfnScheduleGroup(self, "Schedules", name=environment.prefix)
-        shared = Shared(
+        return Shared(
             environment=environment,
             network=data.network,
             database=data.database,
             variables=variables(environment, data.database),
             code=code,
             image=image.image_uri,
-            cluster_arn=cluster(self, environment.prefix).attr_arn,
+            cluster_arn=where.attr_arn,
             execution_role=execution_role(self, image.repository.repository_arn, log_groups),
-            schedule_group=group.ref,
-            dead_letters=dead_letters,
+            schedule_group=scheduler.CfnScheduleGroup(self, "Schedules", name=environment.prefix).ref,
+            dead_letters=DeadLetters(self, environment),
             alarms=alarms,
         )
-        alarms.watch_schedules(group.ref)
-        alarms.watch_rules([shared.name_of(job.name) for job in catalogue if job.schedule.zone is None])
-        for job in catalogue:
-            ScheduledJob(self, job, shared)

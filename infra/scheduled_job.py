@@ -9,7 +9,6 @@ from handlers.declaration.placement import place
 from infra.fargate_target import FargateTarget
 from infra.lambda_target import LambdaTarget
 from infra.shared import Shared
-from infra.silence import silence_window
 from infra.target import Target
 from infra.trigger import RuleTrigger, ScheduleTrigger
 
@@ -37,7 +36,4 @@ class ScheduledJob(Construct):
             RuleTrigger(self, job, placement.because, target, shared)
         else:
             ScheduleTrigger(self, job, placement.because, target, shared)
-        shared.alarms.watch_failures(self, job)
-        window = silence_window(job)
-        if window is not None and job.name not in shared.environment.schedules_off:
-            shared.alarms.watch_silence(self, job, window)
+        shared.alarms.watch_job(self, job)

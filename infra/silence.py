@@ -43,7 +43,7 @@ def silence_window(job: Job) -> Window | None:
     if gap is None:
         return None
     clock_change = timedelta() if job.schedule.zone is None else CLOCK_CHANGE
-    allowed = gap + clock_change + job.start_within + job.longest_run
+    allowed = gap + clock_change + job.late_after + job.longest_run
     for period, at_most in ((FINE, FINE_AT_MOST), (COARSE, COARSE_AT_MOST)):
         periods = -(-allowed // period) + 1
         if period * periods <= at_most:

@@ -44,7 +44,7 @@ class OwnNetwork:
 
 @dataclass(frozen=True, slots=True)
 class GivenNetwork:
-    """A VPC that exists. Its subnets must reach ECR, CloudWatch Logs and S3 if any job runs on Fargate.
+    """A VPC that exists. Its subnets must reach ECR, CloudWatch Logs and S3 if any job, or a clock, runs on Fargate.
 
     zones and subnets: in the same order. security_group: what jobs run in; it must reach the database.
     """

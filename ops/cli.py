@@ -13,18 +13,34 @@ import typer
 from ops.parameters import (
     As,
     AsJson,
+    ByClock,
     Count,
+    Die,
+    Dst,
+    Duplicate,
+    Expression,
+    Fail,
     From,
     JobName,
     Last,
+    Load,
+    Lost,
     MaybeJobName,
     MaybeStatus,
     Note,
+    OutageOption,
+    Pages,
     Partition,
     Reason,
     RunName,
+    Seed,
+    SimulatedFrom,
+    SimulatedJob,
+    SimulatedTo,
+    Takes,
     Tick,
     Verbose,
+    Zone,
 )
 
 app = typer.Typer(
@@ -38,11 +54,11 @@ app = typer.Typer(
 
 
 @app.command("list")
-def list_jobs(*, as_json: AsJson = False) -> None:
-    """The schedule, and how each job went last."""
+def list_jobs(*, dst: Dst = False, load: Load = False, start: From = None, as_json: AsJson = False) -> None:
+    """The schedule, and how each job went last; or what clock changes or a busy minute do to it."""
     from ops.commands.list_jobs import list_jobs
 
-    list_jobs(as_json=as_json)
+    list_jobs(dst=dst, load=load, start=start, as_json=as_json)
 
 
 @app.command("next")
@@ -51,6 +67,14 @@ def next_ticks(job: MaybeJobName = None, *, count: Count = 5, start: From = None
     from ops.commands.next_ticks import next_ticks
 
     next_ticks(job, count=count, start=start, as_json=as_json)
+
+
+@app.command("cron")
+def show_cron(expression: Expression, *, zone: Zone = None, start: From = None, as_json: AsJson = False) -> None:
+    """What a unix crontab line is to EventBridge, with the coming ticks of both side by side."""
+    from ops.commands.cron import show_cron
+
+    show_cron(expression, zone=zone, start=start, as_json=as_json)
 
 
 @app.command("run")
@@ -109,12 +133,57 @@ def doctor(*, as_json: AsJson = False) -> int:
     return doctor(as_json=as_json)
 
 
+@app.command("simulate")
+def simulate(
+    *,
+    start: SimulatedFrom,
+    end: SimulatedTo,
+    outage: OutageOption = None,
+    lost: Lost = 0.0,
+    duplicate: Duplicate = 0.0,
+    fail: Fail = None,
+    die: Die = None,
+    takes: Takes = 0.1,
+    clock: ByClock = False,
+    seed: Seed = 1,
+    job: SimulatedJob = None,
+    pages: Pages = 20,
+    as_json: AsJson = False,
+) -> None:
+    """What the ledger would come to hold, on a virtual clock: what ran, what did not, and when somebody is called."""
+    from ops.commands.simulate import simulate
+
+    simulate(
+        start=start,
+        end=end,
+        given=outage or [],
+        lost=lost,
+        duplicate=duplicate,
+        fail=fail or [],
+        die=die or [],
+        takes=takes,
+        clock=clock,
+        seed=seed,
+        job=job,
+        most_pages=pages,
+        as_json=as_json,
+    )
+
+
 @app.command("migrate")
 def migrate() -> None:
     """Update the ledger's schema and register the jobs. Safe to repeat, and safe twice at once."""
     from ops.commands.migrate import migrate_ledger
 
     migrate_ledger()
+
+
+@app.command("serve")
+def serve() -> int:
+    """Start every job when it is due, from this process and without EventBridge. Ctrl-C stops it."""
+    from ops.commands.serve import serve
+
+    return serve()
 
 
 def main() -> None:

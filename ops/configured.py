@@ -23,22 +23,21 @@ ANY = "SHIFTLOCK_DATABASE_"
 
 def configured(environ: Mapping[str, str] = os.environ) -> Settings | None:
     """The settings of the ledger, None when nothing names one. Raises InvalidSettings."""
-    if not _named(environ):
-        if not LOCAL_URL.is_file():
-            return None
-        environ = {**environ, URL: LOCAL_URL.read_text().strip()}
-    # Only here: reading them loads the database driver.
-    from handlers.runtime.settings import read_settings
-
-    return read_settings({"SHIFTLOCK_ENVIRONMENT": "local", **environ})
+    found = _variables(environ)
+    return None if found is None else _read(found)
 
 
 def needed(environ: Mapping[str, str] = os.environ) -> Settings:
     """The same for a command that cannot do without. Raises InvalidSettings, and Refused when nothing names one."""
-    settings = configured(environ)
-    if settings is None:
+    return _read(needed_variables(environ))
+
+
+def needed_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The same as the environment of a process, unread. Raises Refused when nothing names one."""
+    found = _variables(environ)
+    if found is None:
         raise Refused(f"no database is named: set {URL}, or start a local one with `make run`")
-    return settings
+    return found
 
 
 def remedy(environ: Mapping[str, str] = os.environ) -> str:
@@ -48,6 +47,22 @@ def remedy(environ: Mapping[str, str] = os.environ) -> str:
     if _named(environ):
         return f"check {HOST}, and that its network lets this machine in"
     return f"`make run` starts it, or set {URL} to another"
+
+
+def _variables(environ: Mapping[str, str]) -> dict[str, str] | None:
+    found = {"SHIFTLOCK_ENVIRONMENT": "local", **environ}
+    if not _named(environ):
+        if not LOCAL_URL.is_file():
+            return None
+        found[URL] = LOCAL_URL.read_text().strip()
+    return found
+
+
+def _read(environ: Mapping[str, str]) -> Settings:
+    # Only here: reading them loads the database driver.
+    from handlers.runtime.settings import read_settings
+
+    return read_settings(environ)
 
 
 def _named(environ: Mapping[str, str]) -> bool:

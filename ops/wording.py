@@ -3,8 +3,10 @@
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from handlers.declaration.job import Job
 from handlers.declaration.placement import Placement
 from handlers.declaration.policy import Retry
+from handlers.declaration.spread import offset
 
 CPU_UNITS = 1024  # of Fargate, per vCPU
 
@@ -55,6 +57,13 @@ def retries(retry: Retry) -> str:
     if retry.attempts == 1:
         return "1 attempt"
     return f"{retry.attempts} attempts, at most {span(retry.longest_wait(retry.attempts - 1))} apart"
+
+
+def later(job: Job) -> str:
+    """How long after its tick a job with a spread is started: `4 min later`, or `up to 10 min later` in a zone."""
+    if job.schedule.zone is None:
+        return f"{offset(job.name, job.spread) // timedelta(minutes=1)} min later"
+    return f"up to {span(job.spread)} later"
 
 
 def one_line(text: str, at_most: int | None = None) -> str:

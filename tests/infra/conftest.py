@@ -36,6 +36,14 @@ ALL_GIVEN = Environment(
     database=GivenDatabase("ledger.example.com", "cluster-ABC123", user="night_jobs", security_group="sg-0d3c2b1a"),
     alarm_topic="arn:aws:sns:eu-west-1:111122223333:night",
 )
+BY_CLOCK = Environment(
+    "clocked",
+    network=OwnNetwork("10.51.0.0/20", egress="endpoints"),
+    database=OwnDatabase(),
+    scheduler="clock",
+    clocks=2,
+    clock_children=3,
+)
 
 
 @pytest.fixture(scope="session")
@@ -69,9 +77,9 @@ def sixty(tmp_path_factory: pytest.TempPathFactory) -> Template:
 
 @pytest.fixture(scope="session")
 def others(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Template]:
-    """Stacks by name of what our own environments do not use: a job of each kind with NAT, and with all given."""
+    """Stacks by name of what our own environments do not use: a job of each kind with NAT, with all given, by clock."""
     folder = tmp_path_factory.mktemp("others") / "cdk.out"
-    return synthesise(folder, (WITH_NAT, ALL_GIVEN), Catalogue(jobs_of_all_kinds(4)))
+    return synthesise(folder, (WITH_NAT, ALL_GIVEN, BY_CLOCK), Catalogue(jobs_of_all_kinds(4)))
 
 
 def jobs_of_all_kinds(count: int) -> tuple[Job, ...]:

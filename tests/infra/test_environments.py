@@ -35,6 +35,7 @@ def test_our_environments_are_in_order() -> None:
         (replace(GOOD, log_days=2), "log_days 2"),
         (replace(GOOD, lambda_ceiling=timedelta(hours=1)), "lambda_ceiling 1:00:00"),
         (replace(GOOD, schedules_off=frozenset({"no-such-job"})), "schedules_off 'no-such-job'"),
+        (replace(GOOD, vcpu_quota=0), "vcpu_quota 0"),
         (replace(GOOD, network=OwnNetwork("10.0.0.0/28")), "network.cidr '10.0.0.0/28'"),
         (replace(GOOD, network=OwnNetwork("ten")), "network.cidr 'ten'"),
         (replace(GOOD, network=OwnNetwork(egress="carrier pigeon")), "network.egress 'carrier pigeon'"),  # type: ignore[arg-type]

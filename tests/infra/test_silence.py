@@ -1,5 +1,6 @@
 """After how long a job counts as silent."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -42,3 +43,8 @@ def test_the_window_covers_gap_late_start_and_run_and_no_more_than_cloudwatch_ca
 ) -> None:
     job = Job("some-job", target="", schedule=schedule, start_within=minutes(5), longest_run=minutes(5))
     assert silence_window(job) == window
+
+
+def test_a_spread_start_is_given_its_time() -> None:
+    job = Job("some-job", target="", schedule=every(minutes=15), longest_run=minutes(5), start_within=minutes(5))
+    assert silence_window(replace(job, spread=minutes(10))) == Window(minutes(5), 8)

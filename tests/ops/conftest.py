@@ -8,10 +8,7 @@ import pytest
 from ops import configured
 from ops.cli import call
 from ops.local.platform.load import load
-from tests.guard.pgbouncer import PROGRAM
 from tests.ops.command import Done, Jobs
-
-collect_ignore = [] if PROGRAM.exists() else ["test_doctor_pooled.py"]  # tests/guard/conftest.py says what is left out
 
 
 @pytest.fixture

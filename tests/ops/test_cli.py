@@ -25,16 +25,19 @@ from ops import configured
 from ops.cli import call
 configured.LOCAL_URL = Path("/nonexistent")
 code = call(sys.argv[1:])
-print(*sorted({"psycopg", "boto3", "aws_lambda_powertools", "rich"} & set(sys.modules)), file=sys.stderr)
+print(*sorted({"psycopg", "boto3", "aws_lambda_powertools", "aws_cdk", "rich"} & set(sys.modules)), file=sys.stderr)
 sys.exit(code)
 """
 
 
-@pytest.mark.parametrize(("command", "loads"), [("--help", ""), ("list", "rich"), ("next", "rich")])
+@pytest.mark.parametrize(
+    ("command", "loads"),
+    [("--help", ""), ("list", "rich"), ("list --load", "rich"), ("next", "rich"), ("cron @daily", "rich")],
+)
 def test_a_command_that_needs_no_database_loads_no_driver(command: str, loads: str) -> None:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("SHIFTLOCK_")}
     done = subprocess.run(
-        [sys.executable, "-c", LOADED, command], env=environ, capture_output=True, text=True, check=True
+        [sys.executable, "-c", LOADED, *command.split()], env=environ, capture_output=True, text=True, check=True
     )
     assert done.stderr.strip() == loads
 
@@ -45,6 +48,7 @@ def test_help_names_every_command_and_is_what_no_argument_gets(jobs_without_data
     assert [line.split()[0] for line in done.out.partition("Commands:\n")[2].splitlines()] == [
         "list",
         "next",
+        "cron",
         "run",
         "runs",
         "show",
@@ -52,7 +56,9 @@ def test_help_names_every_command_and_is_what_no_argument_gets(jobs_without_data
         "resolve",
         "retry",
         "doctor",
+        "simulate",
         "migrate",
+        "serve",
     ]
     assert jobs_without_database() == done
 
@@ -63,7 +69,7 @@ def test_help_names_every_command_and_is_what_no_argument_gets(jobs_without_data
         (["lst"], "No such command 'lst'. Did you mean 'list'? See `jobs --help`."),
         (["run"], "Missing argument 'JOB'. See `jobs run --help`."),
         (["run", "session-cleanup", "now"], "Got unexpected extra argument(s) (now). See `jobs run --help`."),
-        (["list", "--jsn"], "No such option: --jsn (Possible options: --json). See `jobs list --help`."),
+        (["list", "--jsn"], "No such option: --jsn (Possible options: --dst, --json). See `jobs list --help`."),
         (
             ["next", "--count", "0"],
             "Invalid value for '--count': '0': allowed is a whole number from 1 to 1000. See `jobs next --help`.",
@@ -118,6 +124,7 @@ COMMANDS_ON_A_LEDGER = [
     ["resolve", "1", "--as", "failed"],
     ["retry", "1"],
     ["migrate"],
+    ["serve"],
     ["run", "session-cleanup", "--tick", "2026-11-29T02:00Z"],
 ]
 

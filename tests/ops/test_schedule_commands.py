@@ -123,6 +123,7 @@ def test_ticks_are_given_to_machines_in_both_times(jobs_without_database: Jobs) 
             "tick": "2026-11-28T23:00:00Z",
             "local_time": "2026-11-29T02:00:00+03:00",
             "zone": "Asia/Riyadh",
+            "spread_seconds": 0.0,
         }
     ]
 
