@@ -32,8 +32,9 @@ def test_a_schedule_starts_its_function_with_the_scheduled_time_filled_in(cloud:
 
 def test_a_failing_function_is_not_tried_again_and_its_event_lands_in_the_destination(cloud: Cloud) -> None:
     _send(cloud, {"do": "fail", "time": "fail"})
-    cloud.listener.wait(lambda report: report.get("event", {}).get("time") == "fail")
+    report = cloud.listener.wait(lambda report: report.get("event", {}).get("time") == "fail")
     record = json.loads(message(cloud, "letters")["Body"])
+    assert record["requestContext"]["requestId"] == report["request"]
     assert record["requestPayload"] == {"do": "fail", "time": "fail"}
     assert record["requestContext"]["condition"] == "RetriesExhausted"
     assert record["requestContext"]["approximateInvokeCount"] == 1

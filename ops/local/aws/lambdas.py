@@ -26,11 +26,21 @@ DEFAULT_RETRIES = 2
 SECONDS_BEFORE_RETRY = 1.0
 
 
+class _Latest(threading.local):
+    """The id of the invocation that this thread carried out last; ministack gives it to nobody but its logs."""
+
+    request_id = ""
+
+
+_LATEST = _Latest()
+
+
 def install(courier: Courier, region: str, logs: LogFolder) -> None:
     """Replaces ministack's asynchronous path, and copies what functions print to their files."""
     emit = lambda_svc._emit_lambda_logs
 
     def emit_and_copy(func: Any, request_id: str, log_text: str, *rest: Any, **named: Any) -> None:
+        _LATEST.request_id = request_id
         if log_text:
             logs.append(func["config"]["FunctionName"], log_text)
         emit(func, request_id, log_text, *rest, **named)
@@ -76,7 +86,7 @@ def _record(config: Mapping[str, Any], event: Any, result: Mapping[str, Any], at
         "version": "1.0",
         "timestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z",
         "requestContext": {
-            "requestId": str(uuid.uuid4()),
+            "requestId": _LATEST.request_id,
             "functionArn": f"{config['FunctionArn']}:$LATEST",
             "condition": "RetriesExhausted" if failed else "Success",
             "approximateInvokeCount": attempts,

@@ -19,6 +19,7 @@ def handler(event: dict[str, Any], context: Any) -> object:
             "from": os.environ["NAME"],
             "event": event,
             "pid": os.getpid(),
+            "request": context.aws_request_id,
             "remaining": context.get_remaining_time_in_millis(),
             "environment": dict(os.environ),
             "executable": sys.executable,
