@@ -125,6 +125,22 @@ def retry(run: RunName) -> None:
     retry_run(run)
 
 
+@app.command("pause")
+def pause_job(job: JobName) -> None:
+    """Let no more ticks of a job start; each ends skipped, with that reason."""
+    from ops.commands.pause import pause
+
+    pause(job)
+
+
+@app.command("resume")
+def resume_job(job: JobName) -> None:
+    """Let the ticks of a paused job start again."""
+    from ops.commands.pause import resume
+
+    resume(job)
+
+
 @app.command("doctor")
 def doctor(*, as_json: AsJson = False) -> int:
     """Check the database, the ledger and what is stuck there. Exits with 1 when there is a problem."""

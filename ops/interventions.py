@@ -48,8 +48,8 @@ def named(run: RunDetails) -> str:
 
 
 def how_it_starts(run: RunDetails) -> str:
-    """What starts a run that is due again: its event, should AWS deliver it once more, or a person."""
-    delivered = "it starts when it is delivered again"
+    """What starts a run that is due again: a pass of the watchdog or of a clock, or a person."""
+    delivered = "it starts with the next pass of the watchdog, or of a clock"
     job = next((declared for declared in SCHEDULE if declared.name == run.job), None)
     if job is None:
         return f"{delivered}, once {run.job} is in the schedule again"

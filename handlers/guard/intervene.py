@@ -32,6 +32,11 @@ update shiftlock.job_runs set
 where id = %(run_id)s and status in ('failed', 'skipped', 'cancelled')
 """
 
+PAUSE = """
+update shiftlock.jobs set paused_at = clock_timestamp() where name = %(job)s and paused_at is null
+"""
+RESUME = "update shiftlock.jobs set paused_at = null where name = %(job)s and paused_at is not null"
+
 STATUS = "select status from shiftlock.job_runs where id = %(run_id)s"
 
 Verdict = Literal["succeeded", "failed", "retry"]
@@ -71,6 +76,16 @@ def retry(connection: psycopg.Connection, run_id: int) -> None:
     """Let a run that failed, was skipped or was cancelled be due again. Raises CannotIntervene."""
     if connection.execute(RETRY, {"run_id": run_id}).rowcount == 0:
         raise CannotIntervene(run_id, _status(connection, run_id), "failed, skipped and cancelled")
+
+
+def pause(connection: psycopg.Connection, job: str) -> bool:
+    """Let no more ticks of the job start, each of which ends skipped; whether it was not paused before."""
+    return connection.execute(PAUSE, {"job": job}).rowcount > 0
+
+
+def resume(connection: psycopg.Connection, job: str) -> bool:
+    """Let the job's ticks start again, from the next one on; whether it was paused."""
+    return connection.execute(RESUME, {"job": job}).rowcount > 0
 
 
 def _status(connection: psycopg.Connection, run_id: int) -> str | None:

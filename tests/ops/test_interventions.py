@@ -146,7 +146,8 @@ def test_a_run_that_is_due_again_starts_with_the_command_that_is_named(
     start = f"jobs run {JOB} --tick {AT}"
     assert done.err == ""
     assert done.out == (
-        f"run {run_id} ({JOB}@{AT}) is due again: it starts when it is delivered again, or now with `{start}`\n"
+        f"run {run_id} ({JOB}@{AT}) is due again: it starts with the next pass of the watchdog, or of a clock, "
+        f"or now with `{start}`\n"
     )
     assert by_process(platform_url, *shlex.split(start)[1:]).code == 0
     assert f"run {run_id}\n" in (shown := jobs("show", f"{JOB}@{AT}").out).replace("  ", "")
@@ -165,7 +166,9 @@ def test_no_command_is_named_for_a_run_that_jobs_run_cannot_start(
     jobs: Jobs, guard: Guard, changes: dict[str, Any]
 ) -> None:
     ended(guard, "failed", **changes)
-    assert jobs("retry", "1").out.endswith(" is due again: it starts when it is delivered again\n")
+    assert jobs("retry", "1").out.endswith(
+        " is due again: it starts with the next pass of the watchdog, or of a clock\n"
+    )
 
 
 def test_a_run_of_a_partition_is_started_with_its_partition(jobs: Jobs, platform_url: str, guard: Guard) -> None:
@@ -178,7 +181,7 @@ def test_a_run_of_a_partition_is_started_with_its_partition(jobs: Jobs, platform
 
 def test_a_run_whose_job_is_gone_starts_only_once_that_is_back(jobs: Jobs, guard: Guard) -> None:
     ended(guard, "failed", job="sample")
-    assert jobs("retry", "1").out.endswith("delivered again, once sample is in the schedule again\n")
+    assert jobs("retry", "1").out.endswith("or of a clock, once sample is in the schedule again\n")
 
 
 ANY_RETRY = "only failed, skipped and cancelled runs can be treated so"
