@@ -12,9 +12,13 @@ import psycopg
 
 
 class BoundedConnection(psycopg.Connection[Any]):
-    """Breaks when an answer takes longer than `answers_within` seconds: it is then closed, with an OperationalError."""
+    """Breaks when an answer takes longer than `answers_within` seconds: it is then closed, with an OperationalError.
+
+    waits_since: when the answer that it waits for was asked for, on the monotonic clock; None while it waits for none.
+    """
 
     answers_within = float("inf")
+    waits_since: float | None = None
 
     def within(self, seconds: float) -> Self:
         """Set the bound, and return the connection."""
@@ -23,7 +27,11 @@ class BoundedConnection(psycopg.Connection[Any]):
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **facts: Any) -> Any:
         """As psycopg's own, with the bound."""
-        return super().wait(self._in_time(gen), *args, **facts)
+        self.waits_since = time.monotonic()
+        try:
+            return super().wait(self._in_time(gen), *args, **facts)
+        finally:
+            self.waits_since = None
 
     def _in_time(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         end = time.monotonic() + self.answers_within

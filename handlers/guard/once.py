@@ -42,6 +42,15 @@ with mine as (
 select case when not %(row_only)s::boolean then pg_try_advisory_lock(lock_key) end from mine
 """
 
+# A statement may take as long as it likes. One that is over on the server has been answered, whatever has reached us.
+# Of a session that is another role's nothing can be seen, so that it counts as at work.
+ANSWERED = """
+select not exists (
+    select from pg_stat_activity where pid = %(pid)s
+    and (state is null or state = 'active' or state_change >= clock_timestamp() - %(for)s)
+)
+"""
+
 # Errors of the session and not of a statement. That it stood still within a transaction, psycopg counts as the
 # program's own.
 UNUSABLE = (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout)
@@ -116,6 +125,12 @@ class Guard:
         """Ask the holder of another run to end it; one that has ended meanwhile needs no asking."""
         with suppress(CannotIntervene):
             self._over_a_session(lambda session: cancel(session.connection, run_id, reason))
+
+    def has_answered(self, backend_pid: int) -> bool:
+        """Whether the server has been through with what this other session of ours asked, for a lease or longer."""
+        facts = {"pid": backend_pid, "for": self.lease}
+        row = self._over_a_session(lambda session: session.connection.execute(ANSWERED, facts).fetchone())
+        return row == (True,)
 
     def next_in_line(self, lock_key: int) -> Waiting | None:
         """The run that waits for this lock key, if one does."""

@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -61,7 +62,7 @@ class Attempt:
             self.guard,
             self.claimed,
             progress=lambda: {"done": self.context.done, "total": self.context.total},
-            on_beat=lambda: self.tell(Beat(self.run, self.context.done, self.context.total)),
+            on_beat=lambda: self._beat(supervisor),
             on_lost=lambda text: supervisor.interrupt("lease", text),
             on_cancel=lambda text: supervisor.interrupt("cancel", text),
         )
@@ -72,6 +73,12 @@ class Attempt:
             # It struck between the job's return and the end of the supervision.
             supervisor.end()
             return interrupted(late, time.monotonic() - self.began)
+
+    def _beat(self, supervisor: Supervisor) -> None:
+        self.tell(Beat(self.run, self.context.done, self.context.total))
+        with suppress(DatabaseUnavailable):  # then the lease is what ends the job
+            if text := self.context.lost_answer():
+                supervisor.interrupt("lease", text)
 
     def _decide(self, performed: Performed) -> Decision:
         return after(

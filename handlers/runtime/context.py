@@ -1,5 +1,6 @@
 """What a job is given: its run, its database and the ways to have effects once."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -10,6 +11,7 @@ import psycopg
 from aws_lambda_powertools.logging import Logger
 
 from handlers.guard.answers import Claimed
+from handlers.guard.bounded import BoundedConnection
 from handlers.guard.connection import open_connection, work_session
 from handlers.guard.once import Guard
 from handlers.guard.steps import Steps, idempotency_key
@@ -55,7 +57,7 @@ class Context:
             raise Interruption("stop", "it was told to stop and did so at a safe point")
 
     @cached_property
-    def connection(self) -> psycopg.Connection:
+    def connection(self) -> BoundedConnection:
         """The job's own connection, in autocommit, opened at first use. Raises DatabaseUnavailable."""
         return open_connection(
             self._guard.connect,
@@ -103,6 +105,21 @@ class Context:
     def idempotency_key(self, name: str) -> str:
         """A key for an effect outside the database, the same in each attempt of this run."""
         return idempotency_key(self.job, self.run_key, name)
+
+    def lost_answer(self) -> str | None:
+        """Why the statement that the job waits for will never be answered; None when it may be, and without one.
+
+        The guard's session may be well while nothing comes through to the job's: behind a stuck proxy both kernels go
+        on answering keepalives. Raises DatabaseUnavailable.
+        """
+        if "connection" not in self.__dict__ or self._guard.row_only:
+            return None  # a pooler's client has no session that can be looked at
+        since = self.connection.waits_since
+        if since is None or time.monotonic() - since < self._guard.lease.total_seconds():
+            return None
+        if not self._guard.has_answered(self.connection.info.backend_pid) or self.connection.waits_since != since:
+            return None
+        return "the server has answered the job's statement, or ended its session, and nothing has come through"
 
     def close(self) -> None:
         """Close the job's connection if it was opened."""
