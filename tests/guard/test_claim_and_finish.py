@@ -214,6 +214,19 @@ def test_a_zombie_cannot_finish_the_run_of_its_successor(
     assert ask(every_database, "select result from shiftlock.job_runs") == {"invoices": 3}
 
 
+def test_a_rescue_of_a_run_that_was_renewed_since_it_looked_does_nothing(
+    every_server_url: str, every_database: psycopg.Connection
+) -> None:
+    with guard_on(every_server_url) as holder:
+        run = claimed(holder, request())
+        every_database.execute(END_LEASE)
+        seen = LostRun("nightly", run.run_id, run.fence, None, None)
+        holder.renew(run, None)
+        assert rescue(every_database, seen, on_lost="retry", lost_budget=5) is None
+        holder.finish(run, SUCCESS)
+    assert ask(every_database, "select outcome from shiftlock.job_attempts") == "succeeded"
+
+
 def test_a_zombie_that_asks_twice_is_fenced_twice(every_server_url: str, every_database: psycopg.Connection) -> None:
     with guard_on(every_server_url) as zombie, guard_on(every_server_url) as successor:
         old = claimed(zombie, request())

@@ -16,6 +16,7 @@ from handlers.runtime.report import Result
 from handlers.runtime.stop import Stop
 from ops.local.postgres import server
 from tests.runtime.running import run, sample
+from tests.runtime.sandbox import wait_until_unlocked
 
 ATTEMPTS = "select attempt, outcome from shiftlock.job_attempts order by attempt"
 RUN = "select status, error_msg from shiftlock.job_runs where run_key = '2026-11-29T02:00Z'"
@@ -198,6 +199,7 @@ def test_a_dead_holders_lease_is_waited_out_by_the_next_delivery(
     assert list(database.notifies(timeout=30, stop_after=1))
     process.kill()
     process.join(30)
+    wait_until_unlocked("sample", database)
     report = run(sample("succeed"), database_url, lease=timedelta(seconds=1))
     assert (report.result, report.attempt) == (Result.SUCCEEDED, 2)
     assert database.execute(ATTEMPTS).fetchall() == [(1, "lost"), (2, "succeeded")]
