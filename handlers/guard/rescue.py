@@ -1,4 +1,4 @@
-"""Take a run out of the hands of a holder whose lease has ended."""
+"""Take a run out of the hands of a holder whose lease has ended, or that is known to be dead."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +23,7 @@ with lost as (
         from shiftlock.job_runs where id = %(run_id)s
     ) as next
     where job_runs.id = next.id and fence = %(fence)s and job_runs.status = 'running'
-      and lease_until <= clock_timestamp()
+      and (lease_until <= clock_timestamp() or %(dead)s::boolean)
     returning job_runs.id, job_runs.status
 ), ended as (
     update shiftlock.job_attempts attempt
@@ -46,7 +46,7 @@ NO_HEARTBEAT = "no heartbeat before the lease ended"
 
 @dataclass(frozen=True, slots=True)
 class LostRun:
-    """A run as it was seen after its lease had ended."""
+    """A run as it was seen when its holder was found lost."""
 
     job: str
     run_id: int
@@ -56,11 +56,14 @@ class LostRun:
     holder: str | None = None
 
 
-def rescue(connection: psycopg.Connection, lost: LostRun, *, on_lost: str, lost_budget: int) -> str | None:
+def rescue(
+    connection: psycopg.Connection, lost: LostRun, *, on_lost: str, lost_budget: int, dead: str | None = None
+) -> str | None:
     """Record the loss and return the run's new status: pending, failed (lost too often), cancelled (somebody had
     asked for that) or unknown (on_lost=hold).
 
-    None when it was no longer there to rescue. Sessions of the holder that are still open are ended: a frozen process
+    dead: how its holder died, from somebody who has seen that; the end of the lease is not waited for then. None when
+    the run was no longer there to rescue. Sessions of the holder that are still open are ended: a frozen process
     would go on holding the advisory lock, and the locks of its open transaction.
     """
     facts = {
@@ -68,7 +71,8 @@ def rescue(connection: psycopg.Connection, lost: LostRun, *, on_lost: str, lost_
         "fence": lost.fence,
         "on_lost": on_lost,
         "lost_budget": lost_budget,
-        "error": NO_HEARTBEAT,
+        "error": dead or NO_HEARTBEAT,
+        "dead": dead is not None,
     }
     row = connection.execute(RESCUE, facts).fetchone()
     if row is None:

@@ -8,17 +8,18 @@ import psycopg
 # A process ends itself at its deadline. One that cannot, and one whose run was taken from it, goes on at our cost: a
 # frozen container, or a job that does not come back. A lost one is named for some minutes, until it is gone.
 OVERDUE = """
-select run.job_name, run.id, substr(attempt.compute, 9) as task,
-       case when attempt.outcome is null then 'it has passed its deadline' else 'its run was taken from it' end
-from shiftlock.job_attempts as attempt
-join shiftlock.job_runs as run on run.id = attempt.run_id
+select run.job_name, run.id, substr(attempt.compute, 9) as task, 'it has passed its deadline'
+from shiftlock.job_runs as run
+join shiftlock.job_attempts as attempt on attempt.run_id = run.id and attempt.attempt = run.attempt
 join unnest(%(jobs)s::text[], %(limits)s::interval[]) as declared (job, most) on declared.job = run.job_name
-where attempt.compute like 'fargate:%%' and (
-    run.status = 'running' and attempt.attempt = run.attempt and attempt.outcome is null
-        and attempt.started_at < clock_timestamp() - declared.most
-    or attempt.outcome = 'lost' and attempt.ended_at > clock_timestamp() - interval '3 minutes'
-)
-order by run.id limit 100
+where run.status = 'running' and attempt.outcome is null and attempt.compute like 'fargate:%%'
+  and attempt.started_at < clock_timestamp() - declared.most
+union all
+select run.job_name, run.id, substr(attempt.compute, 9), 'its run was taken from it'
+from shiftlock.job_attempts as attempt join shiftlock.job_runs as run on run.id = attempt.run_id
+where attempt.outcome = 'lost' and attempt.ended_at > clock_timestamp() - interval '3 minutes'
+  and attempt.compute like 'fargate:%%'
+limit 100
 """
 
 OLDEST_DUE = """

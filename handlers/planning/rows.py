@@ -118,7 +118,7 @@ returning id
 """
 
 
-CALL_AGAIN = timedelta(seconds=20)  # a process has claimed its run by then, or has come to nothing
+CALL_AGAIN = timedelta(seconds=20)  # a child of ours has claimed its run by then, or has come to nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +199,12 @@ def skip(connection: psycopg.Connection, skips: Iterable[Skip]) -> set[int]:
     return {run_id for (run_id,) in connection.execute(SKIP, facts)}
 
 
-def call(connection: psycopg.Connection, runs: Sequence[int]) -> set[int]:
-    """Take it upon this process to start these runs; the ids of those that nobody else is about to start."""
-    return {run_id for (run_id,) in connection.execute(CALL, {"runs": list(runs), "again": CALL_AGAIN})}
+def call(connection: psycopg.Connection, runs: Sequence[int], *, again: timedelta = CALL_AGAIN) -> set[int]:
+    """Take it upon this process to start these runs; the ids of those that nobody else is about to start.
+
+    again: how long a call counts that has led to no claim.
+    """
+    return {run_id for (run_id,) in connection.execute(CALL, {"runs": list(runs), "again": again})}
 
 
 def _pending(connection: psycopg.Connection, query: LiteralString, facts: dict[str, Any]) -> list[tuple[str, Due]]:

@@ -17,9 +17,8 @@ from handlers.declaration.catalogue import Catalogue, UnknownJob
 from handlers.declaration.duration import seconds
 from handlers.declaration.placement import place
 from handlers.declaration.policy import Retry
+from handlers.runtime.recorder.task_stopped import CONTAINER
 
-# The container of a job's task; what its overrides are for.
-CONTAINER = "job"
 # A start that meets a full region or a throttled API is tried again while the pass lasts; after that it has failed, and
 # the ledger tries it again later.
 TRIES = Retry(attempts=4, base=seconds(1), cap=seconds(8))
@@ -103,7 +102,8 @@ class Dispatcher:
         self.lambdas.invoke(
             FunctionName=f"{self.place.prefix}-{order['job']}",
             InvocationType="Event",
-            Payload=json.dumps({"trigger": order["trigger"], "run": order["run"]}).encode(),
+            # The attempt is for the recorder, should the call come to nothing.
+            Payload=json.dumps({name: order[name] for name in ("trigger", "run", "attempt")}).encode(),
         )
         return {"compute": "lambda", "task": None}
 
@@ -114,7 +114,7 @@ class Dispatcher:
             taskDefinition=f"{self.place.prefix}-{order['job']}",
             launchType="FARGATE",
             count=1,
-            clientToken=order["token"],  # the same task for the same attempt, however often it is ordered
+            clientToken=order["token"],  # one task for one order, however often it is sent
             startedBy="shiftlock-dispatcher",
             networkConfiguration={
                 "awsvpcConfiguration": {

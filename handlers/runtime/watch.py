@@ -19,9 +19,17 @@ MOST_STARTS = 200
 MARGIN = minutes(2)
 
 
+# A task needs a minute, in a bad hour some, until it claims its run. Its failure to start is told at once.
+ORDER_AGAIN = minutes(5)
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A run to start. attempt: how many it has had. token: the same however often this start is ordered."""
+    """A run to start. attempt: how many it has had. token: names this order to ECS, which carries it out once.
+
+    Not the attempt alone: to a token that it knows ECS answers with the task that it started then, for a day, though
+    that may have ended without an attempt.
+    """
 
     job: str
     run: int
@@ -65,7 +73,7 @@ def watch(connection: psycopg.Connection, catalogue: Catalogue, *, environment: 
         connection, catalogue, on_time=lambda job: job.start_within, rings=False, lost_budget=INFRASTRUCTURE_BUDGET
     )
     starts = made.starts[:MOST_STARTS]
-    called = call(connection, [start.due.run_id for _, start in starts]) if starts else set()
+    called = call(connection, [start.due.run_id for _, start in starts], again=ORDER_AGAIN) if starts else set()
     limits = {job.name: job.longest_run + job.stop_within + MARGIN for job in catalogue}
     prune(connection, before=keep_since)
     return Watch(
@@ -76,7 +84,7 @@ def watch(connection: psycopg.Connection, catalogue: Catalogue, *, environment: 
                 start.due.run_id,
                 start.due.attempts,
                 start.trigger,
-                f"{environment}-{start.due.run_id}-{start.due.attempts}",
+                f"{environment}-{start.due.run_id}-{start.due.attempts}-{made.at:%Y%m%dT%H%M%S}",
             )
             for job, start in starts
             if start.due.run_id in called

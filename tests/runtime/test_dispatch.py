@@ -101,7 +101,7 @@ def test_a_long_job_is_a_task_of_its_family_told_which_run_to_do(aws: Aws) -> No
 
 
 def test_a_short_job_is_an_asynchronous_call_of_its_function(aws: Aws) -> None:
-    payload = json.dumps({"trigger": "catch-up", "run": 43}).encode()
+    payload = json.dumps({"trigger": "catch-up", "run": 43, "attempt": 0}).encode()
     call = {"FunctionName": "shiftlock-test-short", "InvocationType": "Event", "Payload": payload}
     aws.lambdas.add_response("invoke", {"StatusCode": 202}, call)
     started = {"job": "short", "run": 43, "attempt": 0, "compute": "lambda", "task": None}

@@ -8,3 +8,6 @@ alter table shiftlock.jobs
 
 -- When somebody was last sent to start the run: of many schedulers that see it due, one sends.
 alter table shiftlock.job_runs add column called_at timestamptz;
+
+-- A task that has lost its run is looked for while it may still go on.
+create index job_attempts_lost on shiftlock.job_attempts (ended_at) where outcome = 'lost';

@@ -1,0 +1,280 @@
+"""What the recorder reads in events, and what it refuses."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from handlers.runtime.identity import Delivery
+from handlers.runtime.recorder.event import findings
+from handlers.runtime.recorder.fields import LONGEST, UnreadableEvent
+from handlers.runtime.recorder.findings import NotStarted, Over, Tried
+from handlers.runtime.recorder.task_stopped import CONTAINER
+from handlers.runtime.report import EXIT_CODES, Result
+from infra import task_definition
+from tests.runtime.aws_events import (
+    FAILED_TO_START,
+    OF_THE_TICK,
+    PREFIX,
+    REQUEST,
+    TASK,
+    call_record,
+    dispatched,
+    failed_call,
+    stopped_task,
+)
+
+AT = datetime(2026, 11, 29, 2, 0, 7, tzinfo=UTC)
+ORDERED = datetime(2026, 11, 29, 2, 0, 11, 123000, tzinfo=UTC)
+KILLED = "OutOfMemoryError: Container killed due to memory usage"
+NO_WAY = (
+    "ResourceInitializationError: unable to pull secrets or registry auth: execution resource retrieval failed: "
+    "unable to get registry auth from asm"
+)
+NO_IMAGE = "CannotPullContainerError: pull image manifest has been retried 1 time(s): image shiftlock:9 not found"
+
+
+def over(event: dict[str, Any]) -> Over:
+    """The one finding of an event that says that something is over."""
+    [found] = findings(event, PREFIX)
+    assert isinstance(found, Over)
+    return found
+
+
+CAUSES = {
+    "no way to the registry": (
+        stopped_task(stoppedReason=NO_WAY, **FAILED_TO_START),
+        f"never started, TaskFailedToStart: {NO_WAY}",
+        "see that the task's subnets",
+    ),
+    "no such image": (
+        stopped_task(stoppedReason=NO_IMAGE, reason=NO_IMAGE, **FAILED_TO_START),
+        f"never started, TaskFailedToStart: {NO_IMAGE}",
+        "see that the image",
+    ),
+    "no capacity": (
+        stopped_task(stoppedReason="Capacity is unavailable at this time.", **FAILED_TO_START),
+        "never started, TaskFailedToStart: Capacity is unavailable at this time.",
+        "nothing, unless it goes on",
+    ),
+    "out of memory": (
+        stopped_task(exit_code=137, reason=KILLED),
+        f"exit code 137, EssentialContainerExited: Essential container in task exited; {KILLED}",
+        "give the job more memory",
+    ),
+    "spot": (
+        stopped_task(exit_code=143, stopCode="SpotInterruption", stoppedReason="Your Spot Task was interrupted."),
+        "exit code 143, SpotInterruption: Your Spot Task was interrupted.",
+        "nothing: AWS took",
+    ),
+    "a machine is replaced": (
+        stopped_task(exit_code=137, stopCode="TerminationNotice", stoppedReason="Task retirement"),
+        "exit code 137, TerminationNotice: Task retirement",
+        "nothing: AWS replaced",
+    ),
+    "stopped by a person": (
+        stopped_task(exit_code=137, stopCode="UserInitiated", stoppedReason="Task stopped by user"),
+        "exit code 137, UserInitiated: Task stopped by user",
+        "nothing, if its stop was meant",
+    ),
+    "no exit code": (
+        stopped_task(exit_code=None, reason="DockerTimeoutError: Could not transition to stopped"),
+        "ended without an exit code, EssentialContainerExited: Essential container in task exited; "
+        "DockerTimeoutError: Could not transition to stopped",
+        "read the end of the task's log",
+    ),
+    "stopped before it began": (
+        stopped_task(stopCode="UserInitiated", stoppedReason="wrong job", startedAt=None),
+        "never started, UserInitiated: wrong job",
+        "nothing, if its stop was meant",
+    ),
+    "an error of Python": (
+        stopped_task(exit_code=1),
+        "exit code 1, EssentialContainerExited: Essential container in task exited",
+        "read the end of the task's log",
+    ),
+    "without any reason": (
+        stopped_task(exit_code=2, stopCode=None, stoppedReason=None),
+        "exit code 2",
+        "read the end of the task's log",
+    ),
+    "a sidecar ended first": (
+        stopped_task(
+            exit_code=137,
+            others=({"name": "agent", "exitCode": 1, "reason": KILLED, "lastStatus": "STOPPED"},),
+        ),
+        "exit code 137, EssentialContainerExited: Essential container in task exited",
+        "read the end of the task's log",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CAUSES)
+def test_the_end_of_a_task_is_told_with_stop_code_reason_and_exit_code(case: str) -> None:
+    event, why, advice = CAUSES[case]
+    found = over(event)
+    assert (found.job, found.compute, found.why) == ("sample", f"fargate:{TASK}", why)
+    assert found.advice.startswith(advice)
+    assert found.tried == Tried(Delivery("rule", AT), ordered_at=ORDERED)
+
+
+@pytest.mark.parametrize("result", sorted(set(Result) - {Result.FAILED, Result.INTERRUPTED, Result.UNAVAILABLE}))
+def test_a_task_that_has_asked_the_ledger_was_no_failed_start(result: Result) -> None:
+    assert over(stopped_task(exit_code=EXIT_CODES[result])).tried is None
+
+
+def test_a_sidecar_that_fails_makes_no_failure_of_a_job_that_succeeded() -> None:
+    sidecar = {"name": "agent", "exitCode": 1, "lastStatus": "STOPPED"}
+    assert over(stopped_task(exit_code=0, others=(sidecar,))).tried is None
+
+
+def test_a_dispatched_task_was_for_the_run_that_it_names() -> None:
+    variables = {"SHIFTLOCK_TRIGGER": "retry", "SHIFTLOCK_RUN": "42"}
+    tried = over(stopped_task(variables=variables, **FAILED_TO_START)).tried
+    assert tried == Tried(Delivery("retry", None, run_id=42), ordered_at=ORDERED)
+
+
+def test_a_task_for_a_part_of_the_job_keeps_its_part() -> None:
+    variables = OF_THE_TICK | {"SHIFTLOCK_PARTITION": "berlin"}
+    assert over(stopped_task(variables=variables)).tried == Tried(
+        Delivery("rule", AT, partition="berlin"), ordered_at=ORDERED
+    )
+
+
+@pytest.mark.parametrize("overrides", [None, {}, {"containerOverrides": []}])
+def test_a_task_started_by_hand_was_for_the_latest_tick(overrides: dict[str, Any] | None) -> None:
+    tried = over(stopped_task(exit_code=1, overrides=overrides)).tried
+    assert tried == Tried(Delivery("manual", ORDERED), ordered_at=ORDERED)
+
+
+@pytest.mark.parametrize("family", ["shiftlock-dev_migrate", "shiftlock-prod-sample", "somebody-elses"])
+def test_a_task_that_is_no_jobs_of_this_environment_is_passed_over(family: str) -> None:
+    arn = f"arn:aws:ecs:eu-central-1:111122223333:task-definition/{family}:1"
+    assert findings(stopped_task(exit_code=1, taskDefinitionArn=arn), PREFIX) == ()
+
+
+def test_the_container_that_decides_is_the_one_that_is_deployed_and_started() -> None:
+    assert task_definition.CONTAINER == CONTAINER
+
+
+CALLS = {
+    "a timeout": ("Sandbox.Timedout", "RequestId: 1 Error: Task timed out after 330.00 seconds", "see what froze it"),
+    "a kill": ("Runtime.ExitError", "RequestId: 1 Error: Runtime exited with error: signal: killed", "give the job"),
+    "no memory": ("Runtime.OutOfMemory", "RequestId: 1 Error: Runtime exited", "give the job more memory"),
+    "no module": ("Runtime.ImportModuleError", "Unable to import module 'handlers.runtime'", "deploy a bundle"),
+    "no database": ("DatabaseUnavailable", "database shiftlock at db:5432 unavailable: timeout", "what the error says"),
+}
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_a_failed_call_is_told_with_its_error(case: str) -> None:
+    kind, message, advice = CALLS[case]
+    found = over(failed_call(kind, message))
+    assert (found.job, found.compute, found.why) == ("sample", f"lambda:{REQUEST}", f"{kind}: {message}")
+    assert found.advice.startswith(advice)
+    assert found.tried == Tried(Delivery("rule", AT), ordered_at=AT)
+
+
+def test_a_timeout_may_come_without_a_kind() -> None:
+    record = call_record(
+        answer={"errorMessage": "2026-11-29T02:05:07Z 1 Task timed out after 3.00 seconds"},
+        payload={"trigger": "retry", "run": 42},
+    )
+    assert over(record) == Over(
+        "sample",
+        f"lambda:{REQUEST}",
+        "2026-11-29T02:05:07Z 1 Task timed out after 3.00 seconds",
+        "see what froze it: a job is ended 10 s before Lambda does that",
+        Tried(Delivery("retry", None, run_id=42)),
+    )
+
+
+def test_a_failure_that_the_job_has_recorded_itself_was_no_failed_start() -> None:
+    assert over(failed_call("AttemptFailed", "sample 2026-11-29T02:00Z failed, out of attempts")).tried is None
+
+
+def test_of_a_persons_call_for_an_old_tick_nobody_knows_when_it_was_made() -> None:
+    payload = {"trigger": "manual", "time": "2026-11-29T02:00:07Z"}
+    assert over(failed_call("Boom", "bang", payload=payload)).tried == Tried(Delivery("manual", AT))
+
+
+@pytest.mark.parametrize("answer", [None, {}])
+def test_a_call_that_grew_too_old_was_never_made(answer: object) -> None:
+    payload = {"trigger": "rule", "time": "2026-11-29T02:00:07Z"}
+    found = over(call_record(answer=answer, payload=payload, condition="EventAgeExceeded"))
+    assert found.why.startswith("EventAgeExceeded: Lambda had no room for it")
+    assert found.advice.startswith("raise the account's concurrent executions")
+    assert found.tried == Tried(Delivery("rule", AT), ordered_at=AT)
+
+
+def test_a_call_that_failed_without_a_word_still_says_so() -> None:
+    record = call_record(answer=None, payload={"trigger": "retry", "run": 42})
+    assert over(record).why == "RetriesExhausted, without an error"
+
+
+def test_of_a_dispatchers_answer_only_the_starts_that_failed_matter() -> None:
+    failed = {"job": "sample", "run": 42, "attempt": 3, "reason": "RunTask: RESOURCE:CPU"}
+    [found] = findings(dispatched(failed), PREFIX)
+    assert isinstance(found, NotStarted)
+    assert (found.job, found.why) == ("sample", "not started: RunTask: RESOURCE:CPU")
+    assert (found.tried.delivery.run_id, found.tried.attempts) == (42, 3)
+    assert findings(dispatched(), PREFIX) == ()
+
+
+def test_a_foreign_text_is_one_line_of_sane_length_that_the_database_takes() -> None:
+    found = over(failed_call("Runtime.ExitError", "first\nsecond\tthird\0fourth\ud800" + "x" * 5000))
+    assert found.why.startswith("Runtime.ExitError: first second third fourth xxx")
+    assert len(found.why) == LONGEST
+    assert found.why.isprintable()
+    assert found.why.encode()
+
+
+OF_NOTHING: dict[str, str] = {"SHIFTLOCK_TRIGGER": "whim"}
+UNREADABLE: dict[str, tuple[object, str]] = {
+    "no object": ([1], r"the event is \[1\]: the recorder takes an object"),
+    "something else": ({"Records": []}, "the recorder takes ends of ECS tasks, Lambda's records of failed calls"),
+    "a task that runs": (stopped_task(lastStatus="RUNNING"), "lastStatus of the task is 'RUNNING': .* takes STOPPED"),
+    "a task without a name": (stopped_task(taskArn=None), "taskArn is None: the recorder takes a text"),
+    "a task without our container": (stopped_task(container="web"), f"task {TASK} of {PREFIX}-sample has no container"),
+    "a task for no run": (stopped_task(exit_code=2, variables=OF_NOTHING), "trigger is 'whim': allowed is"),
+    "a task with odd overrides": (stopped_task(overrides={"containerOverrides": "x"}), "takes a list of objects there"),
+    "a task with other overrides": (stopped_task(overrides="x"), "overrides is 'x': the recorder takes an object"),
+    "an event without detail": (
+        {"source": "aws.ecs", "detail-type": "ECS Task State Change"},
+        "detail is None: the recorder takes an object",
+    ),
+    "another function's failure": (
+        call_record(answer=None, payload={}, function=f"{PREFIX}_watchdog"),
+        f"the function {PREFIX}_watchdog is no job's of {PREFIX}",
+    ),
+    "another function's answer": (
+        call_record(answer={}, payload={}, condition="Success"),
+        f"and answers of {PREFIX}_dispatcher",
+    ),
+    "a call for no run": (failed_call("Boom", "bang", payload={"trigger": "whim"}), "trigger is 'whim'"),
+    "a call without payload": (call_record(answer=None, payload=None), "requestPayload is None"),
+    "no ARN": ({"requestContext": {"condition": "RetriesExhausted", "functionArn": "sample"}}, "a function's ARN"),
+    "a start without a run": (
+        dispatched({"job": "sample", "run": "42", "attempt": 0, "reason": "?"}),
+        "run is '42': the recorder takes a whole number",
+    ),
+    "a dispatcher's answer of another kind": (
+        call_record(answer=[], payload={}, condition="Success", function=f"{PREFIX}_dispatcher"),
+        r"responsePayload is \[\]: the recorder takes an object",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_what_the_recorder_cannot_read_is_refused_in_one_line(case: str) -> None:
+    event, message = UNREADABLE[case]
+    with pytest.raises(UnreadableEvent, match=message) as caught:
+        findings(event, PREFIX)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 2 * LONGEST
+
+
+def test_events_are_read_as_they_come_over_the_wire() -> None:
+    event = stopped_task(exit_code=137, reason=KILLED)
+    assert findings(json.loads(json.dumps(event)), PREFIX) == findings(event, PREFIX)
