@@ -5,6 +5,7 @@ import psycopg
 from handlers.declaration.catalogue import Catalogue
 from handlers.guard.lock import lock_key
 from handlers.guard.migrate import APPLIED, shipped
+from handlers.guard.roles import lacking, unsettled
 from ops.finding import Finding
 from ops.ledger import registered_jobs
 
@@ -54,3 +55,12 @@ def lock_keys(connection: psycopg.Connection) -> Finding:
     return Finding(
         "lock keys", "; ".join(wrong), "somebody has changed them: put them back while no run of these goes on"
     )
+
+
+def roles(connection: psycopg.Connection) -> Finding:
+    """Whether jobs and people may do what they have to, each as their own user. Raises psycopg.Error."""
+    if missing := lacking(connection):
+        return Finding("roles", "; ".join(missing), "run `jobs migrate` as the ledger's owner")
+    # One user for everything is no fault.
+    notes = list(unsettled(connection))
+    return Finding("roles", "; ".join(notes) if notes else "runner and reader may do what they have to, and no more")

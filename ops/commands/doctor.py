@@ -14,7 +14,7 @@ from handlers.runtime.database import connection_strings
 from handlers.runtime.settings import Settings
 from handlers.schedule import SCHEDULE
 from ops.as_json import print_json
-from ops.check_ledger import lock_keys, registered, schema
+from ops.check_ledger import lock_keys, registered, roles, schema
 from ops.check_server import check_server, sessions
 from ops.check_stuck import check_stuck
 from ops.configured import needed, remedy
@@ -52,6 +52,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
                 yield sessions(settings)
                 yield registered(connection, SCHEDULE)
                 yield lock_keys(connection)
+                yield roles(connection)
                 yield from check_stuck(connection, SCHEDULE)
     except psycopg.OperationalError as error:
         yield Finding("answer", f"the database broke off: {one_line(first_line(error))}", remedy())
