@@ -11,6 +11,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from handlers.declaration.catalogue import Catalogue
 from handlers.schedule import SCHEDULE
+from infra.alarms_stack import AlarmsStack
 from infra.bundle import Bundle, ensure
 from infra.data_stack import DataStack
 from infra.environment import Environment
@@ -71,7 +72,7 @@ def populate(
     *,
     now: datetime | None = None,
 ) -> None:
-    """Add the three stacks of each environment, or only of the one that context `env` names.
+    """Add the four stacks of each environment, or only of the one that context `env` names.
 
     now: from when on the jobs are looked at for warnings (aware); None is the clock. No template depends on it.
 
@@ -84,7 +85,8 @@ def populate(
         migrate = MigrateStack(scope, environment, data, bundle)
         jobs = JobsStack(scope, environment, catalogue, data, bundle)
         warn(jobs, environment, catalogue, now or datetime.now(UTC))
-        for stack in (data, migrate, jobs):
+        alarms = AlarmsStack(scope, environment, catalogue, jobs)
+        for stack in (data, migrate, jobs, alarms):
             Tags.of(stack).add("service", "shiftlock")
             Tags.of(stack).add("environment", environment.name)
 

@@ -9,7 +9,7 @@ from constructs import Construct
 from infra.acknowledged import acknowledge
 from infra.environment import Environment
 from infra.network import Network
-from infra.surroundings import DATABASE_USER, GivenDatabase, OwnDatabase
+from infra.surroundings import MIGRATOR, RUNNER, GivenDatabase, OwnDatabase
 
 POSTGRES = "18"
 PORT = 5432
@@ -17,7 +17,10 @@ MASTER_USER = "shiftlock_master"
 
 
 class Database(Construct):
-    """Where the database is (host, port, name), who the jobs are (user), and what IAM calls that user (user_arn)."""
+    """Where the database is (host, port, name), and who logs in to it: jobs (user), migrations (migrator), and on a new
+    server of our own its master user, who makes the others (master; None where somebody else has made them)."""
+
+    master: str | None = None
 
     def __init__(self, scope: Construct, environment: Environment, network: Network) -> None:
         super().__init__(scope, "Database")
@@ -28,15 +31,24 @@ class Database(Construct):
                 self._build(own, environment, network)
 
     def _use(self, given: GivenDatabase, network: Network) -> None:
-        self.host, self.port, self.name, self.user = given.host, str(given.port), given.name, given.user
-        self.user_arn = self._user_arn(given.resource_id)
+        self.host, self.port, self.name = given.host, str(given.port), given.name
+        self.user, self.migrator = given.user, given.migrator
+        self._resource_id = given.resource_id
         if given.security_group is not None:
             group = ec2.SecurityGroup.from_security_group_id(self, "Group", given.security_group)
             network.jobs.connections.allow_to(group, ec2.Port.tcp(given.port), "PostgreSQL")
 
     def connect_statement(self) -> iam.PolicyStatement:
         """Leave to log in as the jobs' user, with a signed token for a password."""
-        return iam.PolicyStatement(sid="ConnectToDatabase", actions=["rds-db:connect"], resources=[self.user_arn])
+        return self._connect("ConnectToDatabase", self.user)
+
+    def migrate_statement(self) -> iam.PolicyStatement:
+        """Leave to log in as the user who owns the ledger."""
+        return self._connect("ConnectAsMigrator", self.migrator)
+
+    def master_statement(self, master: str) -> iam.PolicyStatement:
+        """Leave to log in as the user who makes the others."""
+        return self._connect("ConnectAsMaster", master)
 
     def _build(self, own: OwnDatabase, environment: Environment, network: Network) -> None:
         group = ec2.SecurityGroup(
@@ -56,7 +68,7 @@ class Database(Construct):
             description="Shiftlock: TLS only",
             parameters={"rds.force_ssl": "1"},
         )
-        # L1: RDS makes and rotates the master password itself, which the L2 does not offer.
+        # L1: a master user without any password, which the L2 does not offer.
         instance = rds.CfnDBInstance(
             self,
             "Instance",
@@ -66,7 +78,7 @@ class Database(Construct):
             db_name=own.name,
             port=str(PORT),
             master_username=MASTER_USER,
-            manage_master_user_password=True,
+            master_user_authentication_type="iam-db-auth",
             enable_iam_database_authentication=True,
             storage_type="gp3",
             allocated_storage=str(own.storage),
@@ -88,8 +100,8 @@ class Database(Construct):
         instance.cfn_options.deletion_policy = instance.cfn_options.update_replace_policy = kept
         self._acknowledge(instance, own, environment)
         self.host, self.port = instance.attr_endpoint_address, instance.attr_endpoint_port
-        self.name, self.user = own.name, DATABASE_USER
-        self.user_arn = self._user_arn(instance.attr_dbi_resource_id)
+        self.name, self.user, self.migrator, self.master = own.name, RUNNER, MIGRATOR, MASTER_USER
+        self._resource_id = instance.attr_dbi_resource_id
 
     def _acknowledge(self, instance: rds.CfnDBInstance, own: OwnDatabase, environment: Environment) -> None:
         acknowledge(
@@ -106,6 +118,7 @@ class Database(Construct):
         if not environment.protected:
             acknowledge(instance, "RDS10", "Only prod is protected: others are there to be thrown away.")
 
-    def _user_arn(self, resource_id: str) -> str:
+    def _connect(self, sid: str, user: str) -> iam.PolicyStatement:
         stack = Stack.of(self)
-        return f"arn:{Aws.PARTITION}:rds-db:{stack.region}:{stack.account}:dbuser:{resource_id}/{self.user}"
+        arn = f"arn:{Aws.PARTITION}:rds-db:{stack.region}:{stack.account}:dbuser:{self._resource_id}/{user}"
+        return iam.PolicyStatement(sid=sid, actions=["rds-db:connect"], resources=[arn])

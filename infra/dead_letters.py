@@ -6,6 +6,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.acknowledged import acknowledge
+from infra.destination import Destination
 from infra.environment import Environment
 
 
@@ -21,7 +22,7 @@ class DeadLetters(Construct):
         self.queue = sqs.Queue(
             self,
             "Queue",
-            queue_name=f"{environment.prefix}-dead-letters",
+            queue_name=environment.dead_letters,
             retention_period=Duration.days(14),
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             removal_policy=RemovalPolicy.RETAIN if environment.protected else RemovalPolicy.DESTROY,
@@ -41,13 +42,12 @@ class DeadLetters(Construct):
                 conditions={"Bool": {"aws:SecureTransport": "false"}},
             )
         )
-        stack = Stack.of(self)
-        rules = stack.format_arn(
-            service="events",
-            resource="rule",
-            resource_name=f"{environment.prefix}-*",
-            arn_format=ArnFormat.SLASH_RESOURCE_NAME,
-        )
+        rules = [
+            Stack.of(self).format_arn(
+                service="events", resource="rule", resource_name=name, arn_format=ArnFormat.SLASH_RESOURCE_NAME
+            )
+            for name in (environment.name_of("*"), environment.platform_name("*"))
+        ]
         self.queue.add_to_resource_policy(
             iam.PolicyStatement(
                 sid="RulesSendDeadLetters",
@@ -62,6 +62,11 @@ class DeadLetters(Construct):
     def arn(self) -> str:
         """ARN of the queue."""
         return self.queue.queue_arn
+
+    @property
+    def destination(self) -> Destination:
+        """The queue as the destination of a function's records."""
+        return Destination(self.arn, self.send_statement())
 
     def send_statement(self) -> iam.PolicyStatement:
         """Leave to send to the queue, for senders that come with a role of their own."""

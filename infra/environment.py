@@ -83,6 +83,16 @@ class Environment:
         return f"{self.prefix}-jobs"
 
     @property
+    def alarms_stack(self) -> str:
+        """Name of the stack that holds alarms and dashboard."""
+        return f"{self.prefix}-alarms"
+
+    @property
+    def dead_letters(self) -> str:
+        """Name of the dead-letter queue."""
+        return f"{self.prefix}-dead-letters"
+
+    @property
     def clock(self) -> str:
         """Name of the service of clocks and of its task family; no job's, which has no underscore."""
         return f"{self.prefix}_clock"
@@ -91,6 +101,14 @@ class Environment:
     def clock_log(self) -> str:
         """Name of the log group of the clocks and of all jobs that they run."""
         return self.log_group("_clock")
+
+    def name_of(self, job: str) -> str:
+        """Name of a job's function, task family, rule or schedule."""
+        return f"{self.prefix}-{job}"
+
+    def platform_name(self, part: str) -> str:
+        """Name of something of the platform itself; no job's, which has no underscore."""
+        return f"{self.prefix}_{part}"
 
     def log_group(self, name: str) -> str:
         """The log group of a job, or of something else, whose name then begins with an underscore as no job's does."""

@@ -59,7 +59,13 @@ class FargateTarget(Construct):
     def task(self) -> TaskStart:
         """The family without a revision, and the network it runs in."""
         network = self._shared.network
-        return TaskStart(self._family_arn, network.tasks, network.jobs.security_group_id, network.public_ip)
+        return TaskStart(
+            self._family_arn,
+            self._role.role_arn,
+            network.tasks,
+            network.jobs.security_group_id,
+            network.public_ip,
+        )
 
     def message(self, trigger: str, time: str) -> str:
         """Overrides of the container's environment, with the names that RunTask expects."""

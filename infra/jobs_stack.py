@@ -9,17 +9,19 @@ from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from handlers.declaration.catalogue import Catalogue
-from infra.alarms import Alarms
 from infra.bundle import Bundle
 from infra.clock_service import ClockService
 from infra.cluster import cluster
 from infra.data_stack import DataStack
 from infra.dead_letters import DeadLetters
+from infra.dispatcher import Dispatcher
 from infra.environment import Environment
 from infra.execution_role import execution_role
+from infra.recorder import Recorder
 from infra.scheduled_job import ScheduledJob
 from infra.shared import Shared
 from infra.variables import variables
+from infra.watchdog import Watchdog
 
 
 class JobsStack(Stack):
@@ -34,24 +36,18 @@ class JobsStack(Stack):
             env=Place(account=environment.account, region=environment.region),
             description=f"Shiftlock {environment.name}: {len(catalogue)} scheduled jobs",
         )
-        alarms = Alarms(self, environment)
         image = ecr_assets.DockerImageAsset(
             self, "Image", directory=str(bundle.folder), platform=ecr_assets.Platform.LINUX_ARM64
         )
         where = cluster(self, environment.prefix)
         if environment.scheduler == "clock":
             ClockService(self, environment, catalogue, data, image, where)
-            alarms.watch_clock()
-            for job in catalogue:
-                # In the place they have with EventBridge: a change of scheduler leaves these alarms as they are.
-                alarms.watch_job(Construct(self, job.name), job)
         else:
-            shared = self._shared(environment, data, bundle, image, where, alarms)
-            alarms.watch_dead_letters(shared.dead_letters.queue.queue_name)
-            alarms.watch_schedules(shared.schedule_group)
-            alarms.watch_rules([shared.name_of(job.name) for job in catalogue if job.schedule.zone is None])
-            for job in catalogue:
-                ScheduledJob(self, job, shared)
+            shared = self._shared(environment, data, bundle, image, where)
+            recorder = Recorder(self, shared)
+            jobs = [ScheduledJob(self, job, shared, recorder.destination) for job in catalogue]
+            dispatcher = Dispatcher(self, shared, [job.target for job in jobs], recorder.destination)
+            Watchdog(self, shared, dispatcher.destination)
 
     def _shared(
         self,
@@ -60,7 +56,6 @@ class JobsStack(Stack):
         bundle: Bundle,
         image: ecr_assets.DockerImageAsset,
         where: ecs.CfnCluster,
-        alarms: Alarms,
     ) -> Shared:
         """What the jobs share that rules and schedules start."""
         code = s3_assets.Asset(
@@ -83,5 +78,4 @@ class JobsStack(Stack):
             execution_role=execution_role(self, image.repository.repository_arn, log_groups),
             schedule_group=scheduler.CfnScheduleGroup(self, "Schedules", name=environment.prefix).ref,
             dead_letters=DeadLetters(self, environment),
-            alarms=alarms,
         )

@@ -1,4 +1,4 @@
-"""One declared job with all it has on AWS: a place to run, a log group, one trigger, its alarms."""
+"""One declared job with all that runs it on AWS: a place to run, a log group, one trigger."""
 
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
@@ -6,6 +6,7 @@ from constructs import Construct
 
 from handlers.declaration.job import Job
 from handlers.declaration.placement import place
+from infra.destination import Destination
 from infra.fargate_target import FargateTarget
 from infra.lambda_target import LambdaTarget
 from infra.shared import Shared
@@ -14,9 +15,11 @@ from infra.trigger import RuleTrigger, ScheduleTrigger
 
 
 class ScheduledJob(Construct):
-    """A job of the table."""
+    """A job of the table. `target` is what its trigger starts. failures: where a function's failed calls are told."""
 
-    def __init__(self, scope: Construct, job: Job, shared: Shared) -> None:
+    target: Target
+
+    def __init__(self, scope: Construct, job: Job, shared: Shared, failures: Destination) -> None:
         super().__init__(scope, job.name)
         placement = place(job, lambda_ceiling=shared.environment.lambda_ceiling)
         group = logs.CfnLogGroup(
@@ -27,13 +30,11 @@ class ScheduledJob(Construct):
         )
         group.apply_removal_policy(RemovalPolicy.DESTROY)
         named = logs.LogGroup.from_log_group_name(self, "NamedLog", group.ref)
-        target: Target
         if placement.compute == "lambda":
-            target = LambdaTarget(self, job, placement, named, shared)
+            self.target = LambdaTarget(self, job, placement, named, shared, failures)
         else:
-            target = FargateTarget(self, job, placement, named, shared)
+            self.target = FargateTarget(self, job, placement, named, shared)
         if job.schedule.zone is None:
-            RuleTrigger(self, job, placement.because, target, shared)
+            RuleTrigger(self, job, placement.because, self.target, shared)
         else:
-            ScheduleTrigger(self, job, placement.because, target, shared)
-        shared.alarms.watch_job(self, job)
+            ScheduleTrigger(self, job, placement.because, self.target, shared)

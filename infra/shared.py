@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3_assets as s3_assets
 
-from infra.alarms import Alarms
 from infra.database import Database
 from infra.dead_letters import DeadLetters
 from infra.environment import Environment
@@ -15,7 +14,7 @@ from infra.network import Network
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Code, network, database, queue and alarms of an environment, as its jobs use them."""
+    """Code, network, database and queue of an environment, as its jobs use them."""
 
     environment: Environment
     network: Network
@@ -27,8 +26,7 @@ class Shared:
     execution_role: iam.IRole
     schedule_group: str
     dead_letters: DeadLetters
-    alarms: Alarms
 
     def name_of(self, job: str) -> str:
         """The name of a job's function, task family, rule or schedule."""
-        return f"{self.environment.prefix}-{job}"
+        return self.environment.name_of(job)

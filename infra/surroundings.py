@@ -19,7 +19,8 @@ from typing import Literal, get_args
 Egress = Literal["public", "nat", "endpoints"]
 
 VPC, SUBNET, SECURITY_GROUP = (re.compile(rf"{kind}-[0-9a-f]{{8,17}}") for kind in ("vpc", "subnet", "sg"))
-DATABASE_USER = "shiftlock_runner"
+# The users of the database (handlers/guard/roles.py, which synth does not load): whoever migrates the ledger owns it.
+MIGRATOR, RUNNER = "shiftlock_migrator", "shiftlock_runner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +92,16 @@ class OwnDatabase:
 class GivenDatabase:
     """A PostgreSQL that exists, on RDS or Aurora with IAM authentication.
 
-    resource_id: `db-...` or `cluster-...`, the name IAM knows it by. security_group: when given, it is opened to the
-    jobs; else somebody else has to.
+    resource_id: `db-...` or `cluster-...`, the name IAM knows it by. user, migrator: who the jobs and who the
+    migrations log in as. security_group: when given, it is opened to the jobs; else somebody else has to.
     """
 
     host: str
     resource_id: str
     port: int = 5432
     name: str = "shiftlock"
-    user: str = DATABASE_USER
+    user: str = RUNNER
+    migrator: str = MIGRATOR
     security_group: str | None = None
 
     def complaints(self) -> Iterator[str]:
@@ -110,5 +112,7 @@ class GivenDatabase:
             yield f"database.resource_id {self.resource_id!r}: allowed is a resource id, db-... or cluster-..."
         if not 1 <= self.port <= 65_535:
             yield f"database.port {self.port}: allowed is 1 to 65535"
+        if self.migrator == self.user:
+            yield f"database.migrator {self.migrator!r}: allowed is another than the user of the jobs"
         if self.security_group is not None and not SECURITY_GROUP.fullmatch(self.security_group):
             yield f"database.security_group {self.security_group!r}: allowed is None or an id, sg-..."

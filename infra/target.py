@@ -10,9 +10,13 @@ from aws_cdk import aws_iam as iam
 
 @dataclass(frozen=True, slots=True)
 class TaskStart:
-    """How a Fargate task is started: the latest revision of a family, in these subnets."""
+    """How a Fargate task is started: the latest revision of a family, in these subnets.
+
+    role_arn: the role that the task has.
+    """
 
     family_arn: str
+    role_arn: str
     subnets: Sequence[str]
     security_group: str
     public_ip: bool

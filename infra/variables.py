@@ -16,6 +16,13 @@ def variables(environment: Environment, database: Database) -> dict[str, str]:
         "SHIFTLOCK_DATABASE_NAME": database.name,
         "SHIFTLOCK_DATABASE_USER": database.user,
         "SHIFTLOCK_LEASE_SECONDS": str(LEASE_SECONDS),
+        **power_tools(),
+    }
+
+
+def power_tools() -> dict[str, str]:
+    """Those of logs and metrics, which Powertools reads."""
+    return {
         "POWERTOOLS_SERVICE_NAME": SERVICE_NAME,
         "POWERTOOLS_METRICS_NAMESPACE": NAMESPACE,
         "POWERTOOLS_LOG_LEVEL": "INFO",

@@ -43,7 +43,7 @@ def main() -> int:
         if given.action in ("deploy", "migrate"):
             migrate(environment)
         if given.action == "deploy":
-            cdk("deploy", environment, environment.jobs_stack, "--exclusively")
+            cdk("deploy", environment, environment.jobs_stack, environment.alarms_stack, "--exclusively")
     except (CdkFailed, MigrationFailed, UnknownEnvironment) as error:
         print(f"make {given.action}: {error}", file=sys.stderr)
         return 1

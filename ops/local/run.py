@@ -104,7 +104,7 @@ def _up_and_watch(running: ExitStack, given: argparse.Namespace) -> None:
         outputs = deploy(aws, assembly, [ENVIRONMENT.migrate_stack])[ENVIRONMENT.migrate_stack]
         run_migrations(aws.client("ecs"), MigrationTask.from_outputs(outputs), between_looks=0.1)
     with step("deploy of the jobs"):
-        deploy(aws, assembly, [ENVIRONMENT.jobs_stack])
+        deploy(aws, assembly, [ENVIRONMENT.jobs_stack, ENVIRONMENT.alarms_stack])
     (folder / "database-url").write_text(url + "\n")
     ledger = running.enter_context(psycopg.connect(url, autocommit=True))
     _fire_what_never_ran(aws, ledger)

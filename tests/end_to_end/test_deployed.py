@@ -49,7 +49,7 @@ def test_a_rule_that_fires_three_times_runs_its_job_once(deployed: Deployed) -> 
     assert deployed.ledger.execute(ATTEMPTS, ("session-cleanup", tick)).fetchall() == [("succeeded", "lambda")]
 
 
-def test_a_job_that_fails_is_retried_by_us_alone_and_lands_in_the_dead_letter_queue(deployed: Deployed) -> None:
+def test_a_job_that_fails_is_retried_by_us_alone(deployed: Deployed) -> None:
     tick = "2026-11-28T12:45Z"
     deployed.ledger.execute("alter table platform.sessions rename to away")
     try:
@@ -61,12 +61,6 @@ def test_a_job_that_fails_is_retried_by_us_alone_and_lands_in_the_dead_letter_qu
     assert status == "failed"
     attempts = deployed.ledger.execute(ATTEMPTS, ("session-cleanup", tick)).fetchall()
     assert attempts == [("failed", "lambda")] * SCHEDULE.find("session-cleanup").retry.attempts
-    sqs = deployed.aws.client("sqs")
-    queue = next(url for url in sqs.list_queues()["QueueUrls"] if "shiftlock-dev" in url)
-    [letter] = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=20)["Messages"]
-    record = json.loads(letter["Body"])
-    assert record["requestContext"]["approximateInvokeCount"] == 1
-    assert record["responsePayload"]["errorType"] or record["responsePayload"]["errorMessage"]
 
 
 def test_a_migration_task_that_fails_is_told_with_its_exit_code_and_log(deployed: Deployed) -> None:

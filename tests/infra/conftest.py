@@ -67,12 +67,29 @@ def jobs_stacks(stacks: Mapping[str, Template]) -> list[Template]:
 
 
 @pytest.fixture(scope="session")
-def sixty(tmp_path_factory: pytest.TempPathFactory) -> Template:
-    """The stack of sixty jobs of all kinds, each with the longest name there may be."""
+def alarms_stacks(stacks: Mapping[str, Template]) -> list[Template]:
+    """The stack of alarms of each environment."""
+    return [stacks[environment.alarms_stack] for environment in ENVIRONMENTS]
+
+
+@pytest.fixture(scope="session")
+def stacks_of_sixty(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Template]:
+    """The stacks of sixty jobs of all kinds, each with the longest name there may be."""
     folder = tmp_path_factory.mktemp("sixty") / "cdk.out"
     # Without cdk-nag, which has nothing to say here that it does not say of three jobs.
-    templates = synthesise(folder, ENVIRONMENTS, Catalogue(jobs_of_all_kinds(60)), {"env": "staging"}, rules=False)
-    return templates["shiftlock-staging-jobs"]
+    return synthesise(folder, ENVIRONMENTS, Catalogue(jobs_of_all_kinds(60)), {"env": "staging"}, rules=False)
+
+
+@pytest.fixture(scope="session")
+def sixty(stacks_of_sixty: Mapping[str, Template]) -> Template:
+    """The stack of sixty jobs."""
+    return stacks_of_sixty["shiftlock-staging-jobs"]
+
+
+@pytest.fixture(scope="session")
+def alarms_of_sixty(stacks_of_sixty: Mapping[str, Template]) -> Template:
+    """The stack of the alarms of sixty jobs."""
+    return stacks_of_sixty["shiftlock-staging-alarms"]
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ def test_it_needs_no_account_no_network_no_docker_and_no_environment(tmp_path: P
     assert {path.name for path in (tmp_path / "out").glob("*.template.json")} == {
         f"shiftlock-{environment}-{part}.template.json"
         for environment in ("dev", "staging", "prod")
-        for part in ("data", "jobs", "migrate")
+        for part in ("alarms", "data", "jobs", "migrate")
     }
 
 
@@ -45,6 +45,7 @@ def test_with_an_environment_in_the_context_it_makes_that_one_alone(tmp_path: Pa
     done = run("-c", "env=dev", "-c", "platform=host", "--output", str(tmp_path / "out"), CDK_VALIDATION="false")
     assert (done.returncode, done.stderr) == (0, "")
     assert {path.name for path in (tmp_path / "out").glob("*.template.json")} == {
+        "shiftlock-dev-alarms.template.json",
         "shiftlock-dev-data.template.json",
         "shiftlock-dev-jobs.template.json",
         "shiftlock-dev-migrate.template.json",

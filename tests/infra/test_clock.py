@@ -38,6 +38,12 @@ def clocked(others: Mapping[str, Template]) -> Template:
     return others[BY_CLOCK.jobs_stack]
 
 
+@pytest.fixture
+def watched(others: Mapping[str, Template]) -> Template:
+    """The stack of alarms of an environment with a clock."""
+    return others[BY_CLOCK.alarms_stack]
+
+
 def jobs(count: int, **facts: Any) -> Catalogue:
     """Jobs that differ in their names alone."""
     return Catalogue(
@@ -56,7 +62,7 @@ def kinds(template: Template) -> set[str]:
 def alarms(template: Template) -> dict[str, Mapping[str, Any]]:
     """Its alarms by name, without the environment's prefix."""
     return {
-        alarm["AlarmName"].removeprefix(f"{template.name.removesuffix('jobs')}"): alarm
+        alarm["AlarmName"].removeprefix(f"{template.name.removesuffix('alarms')}"): alarm
         for alarm in template.of("CloudWatch::Alarm").values()
     }
 
@@ -66,10 +72,14 @@ def test_one_service_runs_the_clock_and_nothing_of_eventbridge_is_there(clocked:
     assert not kinds(clocked) & OF_EVENTBRIDGE
 
 
-def test_with_eventbridge_there_is_no_service_and_no_alarm_on_a_clock(jobs_stacks: list[Template]) -> None:
+def test_with_eventbridge_there_is_no_service_and_no_alarm_on_a_clock(
+    jobs_stacks: list[Template], alarms_stacks: list[Template]
+) -> None:
     for template in jobs_stacks:
         assert kinds(template) > OF_EVENTBRIDGE
         assert not template.of("ECS::Service")
+    for template in alarms_stacks:
+        assert "no-watchdog-pass" in alarms(template)
         assert "no-clock-pass" not in alarms(template)
 
 
@@ -128,8 +138,8 @@ def test_the_clock_and_its_jobs_may_log_in_to_the_database_and_no_more(clocked: 
     assert set().union(*held.values()) <= explained("statement")
 
 
-def test_that_no_clock_makes_its_passes_wakes_somebody_within_minutes(clocked: Template) -> None:
-    alarm = alarms(clocked)["no-clock-pass"]
+def test_that_no_clock_makes_its_passes_wakes_somebody_within_minutes(watched: Template) -> None:
+    alarm = alarms(watched)["no-clock-pass"]
     assert (alarm["Namespace"], alarm["MetricName"]) == (NAMESPACE, Signal.CLOCK_BEAT)
     dimensions = {each["Name"]: each["Value"] for each in alarm["Dimensions"]}
     assert dimensions == {SERVICE: SERVICE_NAME, ENVIRONMENT: "clocked", JOB: CLOCK}
@@ -139,24 +149,28 @@ def test_that_no_clock_makes_its_passes_wakes_somebody_within_minutes(clocked: T
     assert "`jobs doctor`" in alarm["AlarmDescription"]
 
 
-def test_the_alarms_of_jobs_are_those_of_eventbridge_in_place_and_meaning(
-    clocked: Template, others: Mapping[str, Template]
+def test_the_alarms_on_the_ends_of_runs_are_those_of_eventbridge_in_place_and_meaning(
+    watched: Template, others: Mapping[str, Template]
 ) -> None:
-    by_rules = others["shiftlock-given-jobs"]
-    same = {name: alarm for name, alarm in alarms(by_rules).items() if name.startswith("job-")}
+    by_rules = others["shiftlock-given-alarms"]
+    same = {name: alarm for name, alarm in alarms(by_rules).items() if name.endswith(("-failed", "-silent"))}
     assert len(same) == 7  # the monthly job's silence is longer than an alarm can see
-    assert alarms(clocked).keys() == same.keys() | {"no-clock-pass"}
+    assert alarms(watched).keys() == same.keys() | {"no-clock-pass"}
     for name, alarm in same.items():
-        other = alarms(clocked)[name]
+        other = alarms(watched)[name]
         assert {key: alarm[key] for key in alarm if key in MEANING} == {
             key: other[key] for key in alarm if key in MEANING
         }
-    ids = clocked.of("CloudWatch::Alarm").keys() & by_rules.of("CloudWatch::Alarm").keys()
+    ids = watched.of("CloudWatch::Alarm").keys() & by_rules.of("CloudWatch::Alarm").keys()
     assert len(ids) == 7
 
 
-def test_an_alarm_sends_the_reader_only_to_what_is_there(clocked: Template) -> None:
-    for name, alarm in alarms(clocked).items():
+def test_nothing_that_only_a_watchdog_feeds_is_there(watched: Template) -> None:
+    assert kinds(watched) == {"AWS::CloudWatch::Alarm", "AWS::SNS::Topic", "AWS::SNS::TopicPolicy"}
+
+
+def test_an_alarm_sends_the_reader_only_to_what_is_there(watched: Template) -> None:
+    for name, alarm in alarms(watched).items():
         assert "queue" not in alarm["AlarmDescription"]
         if not name.endswith("-failed"):
             assert "/shiftlock/clocked/_clock" in alarm["AlarmDescription"]

@@ -38,15 +38,15 @@ def test_the_database_of_prod_is_kept_and_protected_and_has_a_standby(stacks: Ma
 
 
 @pytest.mark.parametrize("environment", ["dev", "staging", "prod"])
-def test_the_database_forces_tls_takes_iam_tokens_and_is_private(
+def test_the_database_forces_tls_knows_no_password_and_is_private(
     environment: str, stacks: Mapping[str, Template]
 ) -> None:
     template = stacks[f"shiftlock-{environment}-data"]
     instance = template.only("RDS::DBInstance")
     assert template.only("RDS::DBParameterGroup")["Parameters"] == {"rds.force_ssl": "1"}
     assert instance["EnableIAMDatabaseAuthentication"] is True
-    assert instance["ManageMasterUserPassword"] is True
-    assert "MasterUserPassword" not in instance
+    assert instance["MasterUserAuthenticationType"] == "iam-db-auth"
+    assert not {"ManageMasterUserPassword", "MasterUserPassword"} & set(instance)
     assert instance["StorageEncrypted"] is True
     assert instance["PubliclyAccessible"] is False
 

@@ -10,6 +10,7 @@ from handlers.schedule import SCHEDULE
 from infra.environment import Environment
 from infra.environments import ENVIRONMENTS, InvalidEnvironments, UnknownEnvironment, checked, choose
 from infra.surroundings import GivenDatabase, GivenNetwork, OwnDatabase, OwnNetwork
+from tests.infra.conftest import WITH_NAT
 from tests.infra.templates import Template, statements
 
 GOOD = Environment("good", network=OwnNetwork(), database=OwnDatabase())
@@ -50,6 +51,7 @@ def test_our_environments_are_in_order() -> None:
         (replace(GOOD, database=replace(DATABASE, host="postgres://x")), "database.host 'postgres://x'"),
         (replace(GOOD, database=replace(DATABASE, resource_id="mydb")), "database.resource_id 'mydb'"),
         (replace(GOOD, database=replace(DATABASE, port=0)), "database.port 0"),
+        (replace(GOOD, database=replace(DATABASE, user="one", migrator="one")), "database.migrator 'one'"),
         (replace(GOOD, database=replace(DATABASE, security_group="1")), "database.security_group '1'"),
     ],
 )
@@ -80,11 +82,13 @@ def test_an_unknown_environment_is_refused_with_those_there_are() -> None:
 
 
 def test_what_is_given_is_used_and_not_made_again(others: Mapping[str, Template]) -> None:
-    data, jobs = others["shiftlock-given-data"], others["shiftlock-given-jobs"]
+    data, jobs, alarms = (others[f"shiftlock-given-{part}"] for part in ("data", "jobs", "alarms"))
     assert {resource["Type"] for resource in data.resources.values()} == {"AWS::EC2::SecurityGroupIngress"}
     ingress = data.only("EC2::SecurityGroupIngress")
     assert (ingress["GroupId"], ingress["SourceSecurityGroupId"]) == ("sg-0d3c2b1a", "sg-0a1b2c3d")
-    for function in jobs.of("Lambda::Function").values():
+    in_network = [each for each in jobs.of("Lambda::Function").values() if "VpcConfig" in each]
+    assert len(in_network) == 4
+    for function in in_network:
         assert function["VpcConfig"] == {
             "SubnetIds": ["subnet-0a1b2c3d", "subnet-1a2b3c4d"],
             "SecurityGroupIds": ["sg-0a1b2c3d"],
@@ -92,11 +96,10 @@ def test_what_is_given_is_used_and_not_made_again(others: Mapping[str, Template]
         assert function["Environment"]["Variables"]["SHIFTLOCK_DATABASE_HOST"] == "ledger.example.com"
     arns = [each["Resource"] for _, each in statements(jobs) if each.get("Sid") == "ConnectToDatabase"]
     assert {arn["Fn::Join"][1][-1] for arn in arns} == {":dbuser:cluster-ABC123/night_jobs"}
-    assert not jobs.of("SNS::Topic")
-    assert all(
-        alarm["AlarmActions"] == ["arn:aws:sns:eu-west-1:111122223333:night"]
-        for alarm in jobs.of("CloudWatch::Alarm").values()
-    )
+    assert not alarms.of("SNS::Topic")
+    topics = [alarm["AlarmActions"] for alarm in alarms.of("CloudWatch::Alarm").values()]
+    assert topics
+    assert all(topic == ["arn:aws:sns:eu-west-1:111122223333:night"] for topic in topics)
 
 
 def test_zones_are_chosen_at_deploy_and_never_looked_up(
@@ -121,9 +124,13 @@ def test_a_schedule_that_is_off_is_deployed_but_never_fires_and_is_not_missed(ot
     jobs = others["shiftlock-nat-jobs"]
     off = {rule["Name"] for rule in jobs.of("Events::Rule").values() if rule["State"] == "DISABLED"}
     assert len(off) == 1
-    silent = {f"{each.removesuffix('-silent')}" for each in names(jobs) if each.endswith("-silent")}
-    assert silent
-    assert not silent & off
+    watched = names(others["shiftlock-nat-alarms"])
+    for alarm in ("silent", "late"):
+        missed = {each.removesuffix(f"-{alarm}") for each in watched if each.endswith(f"-{alarm}")}
+        assert missed
+        assert not missed & off
+    (watchdog,) = (each for each in jobs.of("Lambda::Function").values() if "watchdog" in each["Handler"])
+    assert watchdog["Environment"]["Variables"]["SHIFTLOCK_SCHEDULES_OFF"] == ",".join(WITH_NAT.schedules_off)
 
 
 def names(template: Template) -> list[str]:
@@ -132,5 +139,5 @@ def names(template: Template) -> list[str]:
 
 
 def test_an_address_is_told_of_alarms_when_given(others: Mapping[str, Template]) -> None:
-    subscription = others["shiftlock-nat-jobs"].only("SNS::Subscription")
+    subscription = others["shiftlock-nat-alarms"].only("SNS::Subscription")
     assert (subscription["Protocol"], subscription["Endpoint"]) == ("email", "night@example.com")

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from handlers.guard import roles
+from infra import surroundings
 from infra.packages import ROOT
 from tests.infra.templates import Template, listed, statements
 
@@ -75,18 +77,54 @@ def test_a_task_is_run_in_our_cluster_alone_and_with_any_revision(jobs_stacks: l
                 assert len(statement["Resource"]) == 2
 
 
-def test_the_database_user_is_the_one_that_jobs_are_told(stacks: Mapping[str, Template]) -> None:
-    template = stacks["shiftlock-prod-jobs"]
-    arns = [json.dumps(each["Resource"]) for _, each in statements(template) if each.get("Sid") == "ConnectToDatabase"]
-    assert arns
-    assert all(arn.count("/shiftlock_runner") == 1 and "*" not in arn for arn in arns)
-    told = {
-        variable["Value"]
+def logins(template: Template) -> dict[str, set[str]]:
+    """The database users that each Sid allows to log in as, from the ends of the ARNs."""
+    found: dict[str, set[str]] = {}
+    for _, statement in statements(template):
+        if statement["Action"] == "rds-db:connect":
+            assert "*" not in json.dumps(statement["Resource"])
+            [arn] = listed(statement["Resource"])
+            found.setdefault(statement["Sid"], set()).add(arn["Fn::Join"][1][-1].rpartition("/")[2])
+    return found
+
+
+def told(template: Template) -> set[str]:
+    """The database users that tasks and functions are told to log in as."""
+    variables = [
+        {each["Name"]: each["Value"] for each in task["ContainerDefinitions"][0]["Environment"]}
         for task in template.of("ECS::TaskDefinition").values()
-        for variable in task["ContainerDefinitions"][0]["Environment"]
-        if variable["Name"] == "SHIFTLOCK_DATABASE_USER"
-    }
-    assert told == {"shiftlock_runner"}
+    ]
+    variables += [one.get("Environment", {}).get("Variables", {}) for one in template.of("Lambda::Function").values()]
+    return {each["SHIFTLOCK_DATABASE_USER"] for each in variables if "SHIFTLOCK_DATABASE_USER" in each}
+
+
+def test_each_part_may_log_in_as_the_one_user_it_is_told(stacks: Mapping[str, Template]) -> None:
+    for name, template in stacks.items():
+        if name.endswith("-jobs"):
+            assert logins(template) == {"ConnectToDatabase": {"shiftlock_runner"}}
+            assert told(template) == {"shiftlock_runner"}
+        if name.endswith("-migrate"):
+            assert logins(template) == {
+                "ConnectAsMigrator": {"shiftlock_migrator"},
+                "ConnectAsMaster": {"shiftlock_master"},
+            }
+            assert told(template) == {"shiftlock_migrator", "shiftlock_master"}
+
+
+def test_each_role_may_log_in_as_one_user_at_most(stacks: Mapping[str, Template]) -> None:
+    for template in stacks.values():
+        holders = [role for role, each in statements(template) if each["Action"] == "rds-db:connect"]
+        assert len(holders) == len(set(holders))
+
+
+def test_the_users_of_a_given_database_are_those_it_names(others: Mapping[str, Template]) -> None:
+    assert logins(others["shiftlock-given-jobs"]) == {"ConnectToDatabase": {"night_jobs"}}
+    assert logins(others["shiftlock-given-migrate"]) == {"ConnectAsMigrator": {"shiftlock_migrator"}}
+    assert told(others["shiftlock-given-jobs"]) == {"night_jobs"}
+
+
+def test_deployment_and_ledger_mean_the_same_users() -> None:
+    assert (surroundings.MIGRATOR, surroundings.RUNNER) == (roles.MIGRATOR, roles.RUNNER)
 
 
 def test_nobody_comes_in_but_the_jobs_to_the_database_and_the_network_to_the_endpoints(

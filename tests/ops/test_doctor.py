@@ -30,6 +30,7 @@ CHECKS = [
     "sessions",
     "jobs",
     "lock keys",
+    "roles",
     "lost runs",
     "unknown runs",
     "overdue runs",
@@ -48,6 +49,7 @@ def test_where_all_is_well_every_check_is_one_line_and_ok(well: Jobs) -> None:
     assert found["sessions"][1] == "direct: the server keeps a guard's lock, and drops it after 30 s of silence"
     assert found["jobs"][1] == f"all {len(SCHEDULE)} of the schedule are registered"
     assert found["lock keys"][1] == f"all {len(SCHEDULE)} are as derived"
+    assert found["roles"][1] == "runner and reader may do what they have to, and no more"
 
 
 def test_machines_get_every_finding_and_the_same_exit_code(jobs: Jobs) -> None:
@@ -188,3 +190,13 @@ def test_a_role_without_rights_is_a_problem(database_url: str, database: psycopg
     assert problems(done) == {
         "rights": "permission denied for schema shiftlock; use the role that `jobs migrate` and the jobs use"
     }
+
+
+def test_a_role_that_lacks_a_privilege_is_named_with_what_to_do(well: Jobs, database: psycopg.Connection) -> None:
+    database.execute("revoke insert on shiftlock.run_steps from shiftlock_runner")
+    done = well("doctor")
+    assert problems(done) == {
+        "roles": "role shiftlock_runner lacks insert on table run_steps; run `jobs migrate` as the ledger's owner"
+    }
+    assert well("migrate").code == 0
+    assert problems(well("doctor")) == {}
