@@ -4,7 +4,7 @@ Each part is bounded and safe beside itself, whoever else makes a pass at the sa
 said: who made the pass knows how to start it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -55,14 +55,17 @@ def sweep(
     on_time: Callable[[Job], timedelta],
     rings: bool,
     lost_budget: int,
+    off: Collection[str] = (),
 ) -> Pass:
-    """Make one pass. on_time, rings: see `misfire`. lost_budget: how often a run may be lost before it has failed.
+    """Make one pass.
 
-    connection: in autocommit. Raises psycopg.Error.
+    connection: in autocommit. on_time, rings: see `misfire`; `spread` is added to on_time. lost_budget: how often a run
+    may be lost before it has failed. off: names of jobs that have no schedule here: nothing is planned for them, and
+    what a person has started goes on. Raises psycopg.Error.
     """
     known = _registered(connection, catalogue)
     at = max(one.now for one in known.values())
-    planned, superseded = _plan(connection, catalogue, known, at)
+    planned, superseded = _plan(connection, [job for job in catalogue if job.name not in off], known, at)
     lost = tuple(_rescue(connection, catalogue, lost_budget))
     due: dict[str, list[Due]] = {job.name: [] for job in catalogue}
     for name, one in rows.due_runs(connection, list(due)):
@@ -94,13 +97,13 @@ def _registered(connection: psycopg.Connection, catalogue: Catalogue) -> dict[st
 
 
 def _plan(
-    connection: psycopg.Connection, catalogue: Catalogue, known: dict[str, rows.Registered], now: datetime
+    connection: psycopg.Connection, jobs: Sequence[Job], known: dict[str, rows.Registered], now: datetime
 ) -> tuple[int, list[tuple[str, Skip]]]:
     """Plan what is missing; how many rows are new, and the rows that a change of the table has superseded."""
     missing: list[tuple[str, Row]] = []
     until: dict[str, tuple[str, datetime]] = {}
     changed: list[str] = []
-    for job in catalogue:
+    for job in jobs:
         noted = known[job.name].schedule
         before = job.schedule if noted == _text(job.schedule) else _schedule(noted)
         plan = plan_ahead(job.schedule, before=before, planned_until=known[job.name].planned_until, now=now)
@@ -115,20 +118,20 @@ def _plan(
     new = rows.plan(connection, missing) if missing else 0
     if until:
         rows.planned(connection, until)
-    removed = known.keys() - {job.name for job in catalogue}
-    superseded = list(_superseded(connection, catalogue, changed, list(removed))) if changed or removed else []
+    removed = known.keys() - {job.name for job in jobs}
+    superseded = list(_superseded(connection, jobs, changed, list(removed))) if changed or removed else []
     if removed:
         rows.forget(connection, list(removed))
     return new, superseded
 
 
 def _superseded(
-    connection: psycopg.Connection, catalogue: Catalogue, changed: Sequence[str], removed: Sequence[str]
+    connection: psycopg.Connection, jobs: Sequence[Job], changed: Sequence[str], removed: Sequence[str]
 ) -> Iterator[tuple[str, Skip]]:
-    schedules = {job.name: job.schedule for job in catalogue}
+    schedules = {job.name: job.schedule for job in jobs}
     for name, due in rows.without_reason(connection, changed=changed, removed=removed):
         if name not in schedules:
-            yield name, Skip(due, "superseded", "the job has left the table")
+            yield name, Skip(due, "superseded", "the job has no schedule any more")
         elif schedules[name].previous(due.due_at) != due.due_at:
             yield name, Skip(due, "superseded", "the schedule has changed")
 

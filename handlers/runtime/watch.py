@@ -1,5 +1,6 @@
 """What the watchdog does in its minute: a pass over the ledger, and what is to be done outside its network then."""
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -67,10 +68,22 @@ class Watch:
         }
 
 
-def watch(connection: psycopg.Connection, catalogue: Catalogue, *, environment: str, keep_since: datetime) -> Watch:
-    """Make one pass. keep_since: finished runs of before that are pruned. Raises psycopg.Error."""
+def watch(
+    connection: psycopg.Connection,
+    catalogue: Catalogue,
+    *,
+    environment: str,
+    keep_since: datetime,
+    off: Collection[str] = (),
+) -> Watch:
+    """Make one pass. keep_since: finished runs of before that are pruned. off: see `sweep`. Raises psycopg.Error."""
     made = sweep(
-        connection, catalogue, on_time=lambda job: job.start_within, rings=False, lost_budget=INFRASTRUCTURE_BUDGET
+        connection,
+        catalogue,
+        on_time=lambda job: job.start_within,
+        rings=False,
+        lost_budget=INFRASTRUCTURE_BUDGET,
+        off=off,
     )
     starts = made.starts[:MOST_STARTS]
     called = call(connection, [start.due.run_id for _, start in starts], again=ORDER_AGAIN) if starts else set()

@@ -4,6 +4,7 @@ It lives in the database's network, which may have no way out. What it returns, 
 is outside ("Capturing records of Lambda asynchronous invocations", on-success destination).
 """
 
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -33,7 +34,10 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     log = open_log()
     session = open_session(connection_strings(settings.database), lease=SESSION, name="shiftlock watchdog")
     with session.connection as connection:
-        seen = watch(connection, SCHEDULE, environment=settings.environment, keep_since=datetime.now(UTC) - KEPT)
+        off = os.environ.get("SHIFTLOCK_SCHEDULES_OFF", "").split(",")
+        seen = watch(
+            connection, SCHEDULE, environment=settings.environment, keep_since=datetime.now(UTC) - KEPT, off=off
+        )
     log_pass(log, seen.made)
     count_watch(settings.environment, late=seen.late, lost=[(lost.job, lost.status) for lost in seen.made.lost])
     return seen.orders()

@@ -222,3 +222,21 @@ def test_ten_thousand_due_rows_are_judged_in_some_passes_and_hold_up_nothing_tha
     due = "select count(*) from shiftlock.job_runs where status = 'pending' and tick <= now() and job_name = 'nightly'"
     assert ask(database, due) == 100
     assert ask(database, "select count(*) >= 9900 from shiftlock.job_runs where skip_reason = 'cap'") is True
+
+
+def test_a_job_without_a_schedule_here_has_nothing_planned_and_its_manual_runs_go_on(
+    database_url: str, database: psycopg.Connection
+) -> None:
+    def without(jobs: Catalogue) -> Pass:
+        return sweep(database, jobs, on_time=lambda job: minutes(1), rings=True, lost_budget=5, off={"nightly"})
+
+    look(database, table())
+    made = without(table())
+    assert {skip.reason for _, skip in made.skipped} == {"superseded"}
+    with guard_on(database_url) as guard:
+        again = Ending(outcome="failed", status="pending", next_key="next", next_tick=made.at + minutes(1))
+        guard.finish(claimed(guard, request("by hand", trigger="manual")), again)
+    made = without(table())
+    assert [start.due.run_key for _, start in made.starts] == ["by hand"]
+    assert [skip.due.run_key for _, skip in made.skipped] == ["next"]
+    assert ask(database, "select count(*) from shiftlock.job_runs where status = 'pending'") == 1
