@@ -122,7 +122,7 @@ class Passes:
         made = sweep(
             self._connection,
             self._scenario.catalogue,
-            on_time=self._scenario.on_time,
+            on_time=self._scenario.on_time_but_for_spread,
             rings=self._scenario.clock,
             lost_budget=INFRASTRUCTURE_BUDGET,
         )

@@ -31,4 +31,8 @@ class Scenario:
 
     def on_time(self, job: Job) -> timedelta:
         """How long after its tick a run is left to whoever starts it in the regular way."""
-        return MINUTE if self.clock else job.late_after
+        return self.on_time_but_for_spread(job) + (timedelta() if self.clock else job.spread)
+
+    def on_time_but_for_spread(self, job: Job) -> timedelta:
+        """The same as a pass is told it, which adds the job's spread itself."""
+        return MINUTE if self.clock else job.start_within
