@@ -43,7 +43,7 @@ def job(name: str, schedule: Cron) -> Job:
 
 
 TABLE = declare(
-    job("quarterly", every(minutes=15)),
+    job("half-hourly", every(minutes=30)),
     job("hourly-in-berlin", cron("0 * * * ? *", zone="Europe/Berlin")),
     job("nightly-in-berlin", cron("30 2 * * ? *", zone="Europe/Berlin")),
 )
