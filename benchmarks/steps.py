@@ -31,6 +31,8 @@ def main() -> None:
     items = parser.parse_args().items
     print(f"{items} items     plain s   each s   ratio   more per batch, ms   second attempt s")
     with TemporaryDirectory(dir=Path(__file__).parent) as folder, server(Path(folder)) as url:
+        with psycopg.connect(url) as connection:
+            migrate(connection)
         for batch in BATCHES:
             plain, guarded, again = measure(url, items, batch)
             more = (guarded - plain) / (items / batch) * 1000
@@ -43,7 +45,6 @@ def measure(url: str, items: int, batch: int) -> tuple[float, float, float]:
         psycopg.connect(url, autocommit=True) as connection,
         Guard(lambda: url, lease=LEASE, name="benchmark") as guard,
     ):
-        migrate(connection)
         connection.execute("create table if not exists effect (item bigint not null)")
         steps = Steps(connection, claim(guard, batch), lease=LEASE)
         plain = seconds(partial(by_hand, connection, items, batch))
