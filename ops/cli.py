@@ -13,6 +13,7 @@ import typer
 from ops.parameters import (
     As,
     AsJson,
+    Breaking,
     ByClock,
     Count,
     Die,
@@ -28,6 +29,7 @@ from ops.parameters import (
     MaybeJobName,
     MaybeStatus,
     Note,
+    Now,
     OutageOption,
     Pages,
     Partition,
@@ -139,6 +141,14 @@ def resume_job(job: JobName) -> None:
     from ops.commands.pause import resume
 
     resume(job)
+
+
+@app.command("break")
+def break_job(job: JobName, *, how: Breaking, now: Now = False) -> None:
+    """Let the next start of a job fail, once, on the local AWS of a running `make run`."""
+    from ops.commands.break_job import break_job
+
+    break_job(job, how=how, now=now)
 
 
 @app.command("doctor")

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from ops.instant import read_instant
+from ops.local.aws.breaks import How
 from ops.simulate.faults import Chance
 from ops.simulate.outages import Outage, read_day, read_outage
 
@@ -114,6 +115,15 @@ As = Annotated[Verdict, typer.Option("--as", metavar="succeeded|failed|retry", h
 Note = Annotated[
     str | None, typer.Option(metavar="TEXT", help="How you know; the ledger keeps it.", show_default=False)
 ]
+Breaking = Annotated[
+    How,
+    typer.Option(
+        "--how",
+        metavar="kill|oom|never-start|timeout",
+        help="SIGKILL, too little memory, no start at all, or a process that freezes.",
+    ),
+]
+Now = Annotated[bool, typer.Option("--now", help="Have the newest tick without a run started, within a minute.")]
 
 SimulatedFrom = Annotated[datetime, typer.Option("--from", parser=day, metavar="DATE", help="The first day (or time).")]
 SimulatedTo = Annotated[datetime, typer.Option("--to", parser=day, metavar="DATE", help="The day after the last.")]

@@ -27,14 +27,15 @@ where id = %(run_id)s and job_name = %(job)s and status = 'pending' and not exis
 )
 """
 
-# Compare and swap on the number of attempts: of two who tell of the same start, one writes.
+# Compare and swap on the number of attempts: of two who tell of the same start, one writes. The order that led to this
+# start is over with it, and does not keep back the next.
 START_FAILED = """
 with failed as (
     update shiftlock.job_runs set
         status = case when infra_failures >= cardinality(%(waits)s::interval[]) then 'failed' else 'pending' end,
         finished_at = case when infra_failures >= cardinality(%(waits)s::interval[]) then clock_timestamp() end,
         next_run = clock_timestamp() + coalesce((%(waits)s::interval[])[infra_failures + 1], interval '0'),
-        attempt = attempt + 1, infra_failures = infra_failures + 1, error_msg = %(error)s
+        attempt = attempt + 1, infra_failures = infra_failures + 1, error_msg = %(error)s, called_at = null
     where id = %(run_id)s and job_name = %(job)s and status = 'pending' and attempt = %(attempts)s
     returning id, job_name, attempt, status
 ), noted as (

@@ -24,6 +24,18 @@ def try_exclusive(file: IO[bytes]) -> bool:
     return True
 
 
+def held(path: Path) -> bool:
+    """Whether somebody holds the file at `path` alone."""
+    try:
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
 class Taken(Exception):
     """Somebody else holds the lock; the message names the file."""
 

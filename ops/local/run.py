@@ -18,12 +18,11 @@ import psycopg
 
 from handlers.guard.errors import one_line
 from handlers.schedule import SCHEDULE
-from infra.environments import ENVIRONMENTS, choose
-from infra.packages import ROOT
 from ops.local.aws.deploy import deploy
 from ops.local.aws.errors import LocalAwsError
 from ops.local.aws.server import LocalAws
 from ops.local.aws.settings import Settings
+from ops.local.deployed import AWS, ENVIRONMENT, FOLDER, LOCK
 from ops.local.file_lock import Taken, only_one
 from ops.local.platform.begin import OtherDataset
 from ops.local.platform.load import DAYS, ORDERS_PER_DAY, RESTAURANTS, load
@@ -35,8 +34,6 @@ from ops.local.synth import SynthFailed, synthesised
 from ops.local.watch import Stuck, watch, watch_until_settled
 from ops.migrate_task import MigrationFailed, MigrationTask, run_migrations
 
-FOLDER = ROOT / ".data"
-ENVIRONMENT = choose(ENVIRONMENTS, "dev")[0]
 # Where the platform keeps its books: its last whole day is the newest that a job can ask for.
 BOOKS = ZoneInfo("Asia/Riyadh")
 
@@ -67,7 +64,7 @@ def main() -> int:
         signal.signal(number, _end)
     try:
         given.folder.mkdir(parents=True, exist_ok=True)
-        with only_one(given.folder / "run.lock"), ExitStack() as running:
+        with only_one(given.folder / LOCK), ExitStack() as running:
             _up_and_watch(running, given)
     except KeyboardInterrupt:
         print(f"\nstopped: everything that was started has ended; the data is kept in {given.folder}")
@@ -97,7 +94,7 @@ def _up_and_watch(running: ExitStack, given: argparse.Namespace) -> None:
         current.note = "" if synthesised(ENVIRONMENT.name, assembly) else "unchanged"
     with step("local AWS"):
         injected = {"SHIFTLOCK_DATABASE_URL": url}
-        aws = running.enter_context(LocalAws(Settings(folder / "aws", injected=injected)))
+        aws = running.enter_context(LocalAws(Settings(folder / AWS, injected=injected)))
     with step("deploy of network and data"):
         deploy(aws, assembly, [ENVIRONMENT.data_stack])
     with step("migrations, as a task"):
@@ -108,7 +105,7 @@ def _up_and_watch(running: ExitStack, given: argparse.Namespace) -> None:
     (folder / "database-url").write_text(url + "\n")
     ledger = running.enter_context(psycopg.connect(url, autocommit=True))
     _fire_what_never_ran(aws, ledger)
-    print(f"up after {time.monotonic() - began:.1f} s; logs are in {folder / 'aws' / 'logs'}")
+    print(f"up after {time.monotonic() - began:.1f} s; logs are in {folder / AWS / 'logs'}")
     if given.until == "settled":
         watch_until_settled(ledger)
     else:

@@ -17,7 +17,7 @@ from ops.local.postgres import server
 from ops.local.synth import synthesised
 from ops.migrate_task import MigrationTask, run_migrations
 
-# A run that ends says so to whoever listens, so that a test need not look again and again.
+# A run or an attempt that ends says so to whoever listens, so that a test need not look again and again.
 ANNOUNCE = """
 create function announce() returns trigger language plpgsql as $$
 begin
@@ -26,6 +26,14 @@ begin
 end $$;
 create trigger announce after update on shiftlock.job_runs for each row
 when (old.status is distinct from new.status and new.status <> 'running') execute function announce();
+
+create function announce_attempt() returns trigger language plpgsql as $$
+begin
+    perform pg_notify('attempts', new.run_id || ' ' || new.attempt || ' ' || coalesce(new.outcome, 'begun'));
+    return null;
+end $$;
+create trigger announce after insert or update of outcome on shiftlock.job_attempts for each row
+execute function announce_attempt();
 """
 
 
@@ -42,11 +50,24 @@ class Deployed:
     def await_end(self, job: str, run_key: str) -> str:
         """The status that the run ends in; fails with the logs when nothing is heard within a minute."""
         for notice in self.ledger.notifies(timeout=60):
-            heard_job, heard_key, status = notice.payload.split()
-            if (heard_job, heard_key) == (job, run_key):
-                return status
-        logs = "\n".join(f"{path.name}:\n{path.read_text()[-3000:]}" for path in self.logs.glob("*.log"))
-        raise AssertionError(f"{job} {run_key} did not end within a minute:\n{logs}")
+            if notice.channel == "ended":
+                heard_job, heard_key, status = notice.payload.split()
+                if (heard_job, heard_key) == (job, run_key):
+                    return status
+        raise AssertionError(f"{job} {run_key} did not end within a minute:\n{self.tail_of_logs()}")
+
+    def await_attempt(self, outcome: str, *, attempt: int) -> int:
+        """The run of which the attempt of this number has come to this outcome, or has `begun`; fails as above."""
+        for notice in self.ledger.notifies(timeout=60):
+            if notice.channel == "attempts":
+                run, heard, came_to = notice.payload.split()
+                if (int(heard), came_to) == (attempt, outcome):
+                    return int(run)
+        raise AssertionError(f"no attempt {attempt} was {outcome} within a minute:\n{self.tail_of_logs()}")
+
+    def tail_of_logs(self) -> str:
+        """The end of what everything has printed."""
+        return "\n".join(f"{path.name}:\n{path.read_text()[-3000:]}" for path in self.logs.glob("*.log"))
 
 
 @pytest.fixture(scope="session")
@@ -57,12 +78,13 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     synthesised("dev", folder / "cdk.out")
     with server(None, fast=True) as url:
         load(url, date(2026, 11, 28), days=4, restaurants=12, orders_per_day=300, processes=1)
-        settings = Settings(folder / "aws", injected={"SHIFTLOCK_DATABASE_URL": url}, grace=1.0)
+        settings = Settings(folder / "aws", injected={"SHIFTLOCK_DATABASE_URL": url}, grace=1.0, rings=False)
         with LocalAws(settings) as aws, psycopg.connect(url, autocommit=True) as ledger:
             outputs = deploy(aws, folder / "cdk.out", [dev.data_stack, dev.migrate_stack])
             migration = MigrationTask.from_outputs(outputs[dev.migrate_stack])
             run_migrations(aws.client("ecs"), migration, between_looks=0.05)
             ledger.execute(ANNOUNCE)
             ledger.execute("listen ended")
+            ledger.execute("listen attempts")
             deploy(aws, folder / "cdk.out", [dev.jobs_stack])
             yield Deployed(aws, url, ledger, migration, settings.logs)

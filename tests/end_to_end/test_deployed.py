@@ -49,20 +49,6 @@ def test_a_rule_that_fires_three_times_runs_its_job_once(deployed: Deployed) -> 
     assert deployed.ledger.execute(ATTEMPTS, ("session-cleanup", tick)).fetchall() == [("succeeded", "lambda")]
 
 
-def test_a_job_that_fails_is_retried_by_us_alone(deployed: Deployed) -> None:
-    tick = "2026-11-28T12:45Z"
-    deployed.ledger.execute("alter table platform.sessions rename to away")
-    try:
-        deployed.aws.fire("shiftlock-dev-session-cleanup", at=datetime.fromisoformat(tick))
-        while (status := deployed.await_end("session-cleanup", tick)) == "pending":
-            pass  # between two attempts
-    finally:
-        deployed.ledger.execute("alter table platform.away rename to sessions")
-    assert status == "failed"
-    attempts = deployed.ledger.execute(ATTEMPTS, ("session-cleanup", tick)).fetchall()
-    assert attempts == [("failed", "lambda")] * SCHEDULE.find("session-cleanup").retry.attempts
-
-
 def test_a_migration_task_that_fails_is_told_with_its_exit_code_and_log(deployed: Deployed) -> None:
     missing = replace(deployed.migration, family="shiftlock-dev-billing-run")
     deployed.ledger.execute("alter schema shiftlock rename to away")

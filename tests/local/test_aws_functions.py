@@ -38,7 +38,7 @@ def test_a_failing_function_is_not_tried_again_and_its_event_lands_in_the_destin
     assert record["requestPayload"] == {"do": "fail", "time": "fail"}
     assert record["requestContext"]["condition"] == "RetriesExhausted"
     assert record["requestContext"]["approximateInvokeCount"] == 1
-    assert record["responsePayload"]["errorMessage"] == "as asked"
+    assert record["responsePayload"] == {"errorType": "ValueError", "errorMessage": "as asked"}
 
 
 def test_without_settings_a_failure_is_tried_twice_more_and_its_event_lands_in_the_dead_letter_queue(
@@ -63,13 +63,20 @@ def test_without_settings_a_failure_is_tried_twice_more_and_its_event_lands_in_t
 
 
 @pytest.mark.parametrize(
-    ("do", "error"), [("hang", "Task timed out after 3.00 seconds"), ("die", "Worker process died")]
+    ("do", "kind", "error"),
+    [
+        ("hang", "Sandbox.Timedout", "Task timed out after 3.00 seconds"),
+        ("die", "Runtime.ExitError", "Runtime exited with error: signal: killed"),
+    ],
 )
-def test_a_function_that_does_not_come_back_is_a_failure(cloud: Cloud, do: str, error: str) -> None:
+def test_a_function_that_does_not_come_back_is_a_failure_in_lambdas_own_words(
+    cloud: Cloud, do: str, kind: str, error: str
+) -> None:
     _send(cloud, {"do": do})
     record = json.loads(message(cloud, "letters")["Body"])
     assert record["requestPayload"] == {"do": do}
-    assert record["responsePayload"]["errorMessage"] == error
+    request = record["requestContext"]["requestId"]
+    assert record["responsePayload"] == {"errorType": kind, "errorMessage": f"RequestId: {request} Error: {error}"}
 
 
 def test_a_timer_signal_interrupts_the_handler(cloud: Cloud) -> None:

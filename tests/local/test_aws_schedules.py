@@ -9,13 +9,14 @@ from ops.local.aws.delivery import Courier
 from ops.local.aws.internals import scheduler
 from ops.local.aws.schedules import Schedules
 from ops.local.aws.targets import Targets
+from ops.local.aws.under_way import UnderWay
 
 MIDNIGHT = datetime(2026, 3, 28, 0, 0, tzinfo=UTC)
 
 
 @pytest.fixture
 def schedules() -> Iterator[Schedules]:
-    yield Schedules(Targets(Courier("http://127.0.0.1:9", "us-east-1"), "us-east-1"), "us-east-1")
+    yield Schedules(Targets(Courier("http://127.0.0.1:9", "us-east-1"), "us-east-1", UnderWay()), "us-east-1")
     scheduler.reset()
 
 

@@ -57,6 +57,7 @@ def test_help_names_every_command_and_is_what_no_argument_gets(jobs_without_data
         "retry",
         "pause",
         "resume",
+        "break",
         "doctor",
         "simulate",
         "migrate",
@@ -192,7 +193,7 @@ def test_a_local_ledger_is_found_by_the_file_that_make_run_leaves(
 
 
 def test_the_local_file_is_the_one_that_make_run_writes() -> None:
-    from ops.local.run import FOLDER
+    from ops.local.deployed import FOLDER
 
     assert LOCAL_URL == FOLDER / "database-url"
 

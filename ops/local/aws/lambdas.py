@@ -18,6 +18,7 @@ from ops.local.aws.delivery import Courier, Undeliverable
 from ops.local.aws.internals import lambda_svc, request_scope
 from ops.local.aws.output import LogFolder
 from ops.local.aws.settings import ACCOUNT
+from ops.local.aws.under_way import UnderWay
 
 logger = logging.getLogger("shiftlock.local.lambdas")
 
@@ -35,7 +36,7 @@ class _Latest(threading.local):
 _LATEST = _Latest()
 
 
-def install(courier: Courier, region: str, logs: LogFolder) -> None:
+def install(courier: Courier, region: str, logs: LogFolder, under_way: UnderWay) -> None:
     """Replaces ministack's asynchronous path, and copies what functions print to their files."""
     emit = lambda_svc._emit_lambda_logs
 
@@ -46,7 +47,12 @@ def install(courier: Courier, region: str, logs: LogFolder) -> None:
         emit(func, request_id, log_text, *rest, **named)
 
     def invoke_later(func: dict[str, Any], event: Any) -> None:
-        threading.Thread(target=_invoke, args=(func, event, courier, region), daemon=True).start()
+        under_way.begin()
+        threading.Thread(target=invoke, args=(func, event), daemon=True).start()
+
+    def invoke(func: dict[str, Any], event: Any) -> None:
+        with under_way.until_done():
+            _invoke(func, event, courier, region)
 
     lambda_svc._emit_lambda_logs = emit_and_copy
     lambda_svc.invoke_async_with_retry = invoke_later

@@ -21,15 +21,18 @@ from hypercorn.asyncio import serve
 from hypercorn.config import Config
 
 from ops.local.aws import alarms, cloudformation_types, database, internals, lambdas, schedule_type
+from ops.local.aws.breaks import Breaks
 from ops.local.aws.channel import Channel
 from ops.local.aws.delivery import Courier, Undeliverable
 from ops.local.aws.errors import LocalAwsError
+from ops.local.aws.invocations import Invocations
 from ops.local.aws.output import LogFolder
 from ops.local.aws.schedules import Schedules
 from ops.local.aws.settings import Settings
 from ops.local.aws.targets import Targets
 from ops.local.aws.task_launch import Launches
 from ops.local.aws.tasks import Tasks
+from ops.local.aws.under_way import UnderWay
 
 logger = logging.getLogger("shiftlock.local")
 
@@ -42,25 +45,32 @@ class Server:
         logs = LogFolder(settings.logs)
         courier = Courier(endpoint, settings.region)
         self._folders: dict[str, Path] = {}
-        launches = Launches(endpoint, settings.region, settings.injected, logs, self._folders)
-        self._tasks = Tasks(launches)
-        targets = Targets(courier, settings.region)
+        self._under_way = UnderWay()
+        breaks = Breaks(settings.breaks)
+        launches = Launches(endpoint, settings.region, settings.injected, logs, self._folders, breaks)
+        self._tasks = Tasks(launches, self._under_way)
+        targets = Targets(courier, settings.region, self._under_way)
         self._schedules = Schedules(targets, settings.region)
         cloudformation_types.install(settings.region)
         schedule_type.install()
         alarms.install()
         if settings.database:
             database.install(*settings.database)
-        lambdas.install(courier, settings.region, logs)
+        Invocations(breaks).install()
+        lambdas.install(courier, settings.region, logs, self._under_way)
         self._tasks.install()
         targets.install()
-        self._schedules.install()
+        self._schedules.install(rings=settings.rings)
 
     def answer(self, call: Mapping[str, Any]) -> dict[str, object]:
         """The answer to one call of the parent: `value`, or `error` with what to tell the caller."""
         try:
             if call["call"] == "fire":
                 return {"value": list(self._schedules.fire(call["name"], datetime.fromisoformat(call["at"])))}
+            if call["call"] == "fire_due":
+                return {"value": list(self._schedules.fire_due(datetime.fromisoformat(call["at"])))}
+            if call["call"] == "settle":
+                return {"value": self._under_way.wait(float(call["seconds"]), leaving=int(call["leaving"]))}
             if call["call"] == "use_images":
                 self._folders.update({tag: Path(folder) for tag, folder in call["folders"].items()})
                 return {"value": None}

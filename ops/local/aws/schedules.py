@@ -32,12 +32,13 @@ class Schedules:
         self._region = region
         self._next: dict[tuple[str, str, str], datetime | None] = {}
 
-    def install(self) -> None:
-        """Takes cron expressions over from ministack and starts the sweep."""
+    def install(self, *, rings: bool) -> None:
+        """Takes cron expressions over from ministack; with `rings` they fire by themselves from now on."""
         eventbridge._SCHEDULER_TICK_INTERVAL = scheduler._SCHEDULE_TICK_INTERVAL = SECONDS_BETWEEN_SWEEPS
         # An expression it cannot parse is one that ministack's own sweeps leave alone.
         eventbridge._parse_cron_fields = lambda expr: None
-        threading.Thread(target=self._sweep_for_ever, name="cron", daemon=True).start()
+        if rings:
+            threading.Thread(target=self._sweep_for_ever, name="cron", daemon=True).start()
 
     def fire(self, name: str, at: datetime) -> Sequence[str]:
         """Fires an enabled rule or schedule as of a time (aware); answers the ARNs of what started.
@@ -76,16 +77,20 @@ class Schedules:
             self._next[key] = coming
         return found
 
-    def _fire_due(self, now: datetime) -> None:
-        for record, tick in self.due(now):
-            for target in _targets_of(record):
-                self._targets.start_or_bury(target, _event(record, tick, self._region), record)
+    def fire_due(self, now: datetime) -> Sequence[str]:
+        """Fires what is due, see `due`; answers the ARNs of what started."""
+        return [
+            arn
+            for record, tick in self.due(now)
+            for target in _targets_of(record)
+            for arn in self._targets.start_or_bury(target, _event(record, tick, self._region), record)
+        ]
 
     def _sweep_for_ever(self) -> None:
         while True:
             time.sleep(SECONDS_BETWEEN_SWEEPS)
             try:
-                self._fire_due(datetime.now(UTC))
+                self.fire_due(datetime.now(UTC))
             except Exception:
                 # The last frame of the thread that keeps all schedules: one broken record must not stop the rest.
                 logger.exception("a sweep of the schedules failed")

@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ops.local.aws import clients
+from ops.local.aws.breaks import Breaks
 from ops.local.aws.channel import Channel
 from ops.local.aws.errors import LocalAwsError
 from ops.local.aws.settings import ACCOUNT, Settings
@@ -63,6 +64,11 @@ class LocalAws:
         return self._process.pid
 
     @property
+    def breaks(self) -> Breaks:
+        """What is ordered to fail at its next start."""
+        return Breaks(self._settings.breaks)
+
+    @property
     def environment(self) -> dict[str, str]:
         """What another process needs in its environment to have its AWS clients speak to this one."""
         return {
@@ -88,6 +94,7 @@ class LocalAws:
         self._port = listener.getsockname()[1]
         for folder in (self._settings.logs, self._settings.scratch):
             folder.mkdir(parents=True, exist_ok=True)
+        self.breaks.open()
         # Our copies of their ends close here: were they open, a dead server would look like a slow one.
         with listener, theirs, (self._settings.logs / "aws.log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -119,6 +126,7 @@ class LocalAws:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         shutil.rmtree(self._settings.scratch, ignore_errors=True)
+        self.breaks.close()
 
     def fire(self, name: str, at: datetime) -> Sequence[str]:
         """Fires a rule or schedule now as of an aware time, through its real targets; answers what started, as ARNs.
@@ -128,6 +136,25 @@ class LocalAws:
         if at.utcoffset() is None:
             raise LocalAwsError(f"{at} has no zone; give the time to fire {name} as an aware datetime")
         return list(self._call("fire", name=name, at=at.isoformat()))
+
+    def fire_due(self, now: datetime) -> Sequence[str]:
+        """Fires the schedules that have become due since the call before; answers what started, as ARNs.
+
+        The first call only says what time it is. Not for a server that rings by itself.
+        """
+        return list(self._call("fire_due", at=now.isoformat()))
+
+    def settle(self, seconds: float = 30.0, *, leaving: int = 0) -> None:
+        """Waits until no asynchronous call, delivery or task is under way any more, whatever had begun it.
+
+        leaving: how many may go on, such as a task that is frozen. Raises LocalAwsError when more still are after so
+        many seconds.
+        """
+        if still := self._call("settle", seconds=seconds, leaving=leaving):
+            raise LocalAwsError(
+                f"{still} calls, deliveries or tasks are still under way after {seconds:.0f} s; "
+                f"see the logs in {self._settings.logs}"
+            )
 
     def use_images(self, folders: Mapping[str, Path]) -> None:
         """Runs tasks of an image, known by its tag, from a folder."""

@@ -14,6 +14,7 @@ class Settings:
     `injected` is the environment every Lambda and task gets; what a template declares wins over it.
     `database` is the host and port that every RDS endpoint of a template resolves to.
     `grace` is how long, in seconds, tasks get between SIGTERM and SIGKILL when the server stops.
+    `rings` is whether schedules fire by themselves; else they do when `LocalAws.fire_due` says what time it is.
     """
 
     folder: Path
@@ -21,6 +22,7 @@ class Settings:
     injected: Mapping[str, str] = field(default_factory=dict)
     database: tuple[str, int] | None = None
     grace: float = 5.0
+    rings: bool = True
 
     @property
     def logs(self) -> Path:
@@ -32,6 +34,11 @@ class Settings:
         """The temporary folder of the server and all it starts; gone when the server has stopped."""
         return self.folder / "scratch"
 
+    @property
+    def breaks(self) -> Path:
+        """The folder of what somebody has ordered to fail, see breaks.py; there while the server runs."""
+        return self.folder / "breaks"
+
     def message(self) -> dict[str, object]:
         """The settings as a JSON object."""
         return {
@@ -40,6 +47,7 @@ class Settings:
             "injected": dict(self.injected),
             "database": self.database,
             "grace": self.grace,
+            "rings": self.rings,
         }
 
     @classmethod

@@ -15,6 +15,7 @@ from typing import Any
 from ops.local.aws.delivery import Courier, Undeliverable
 from ops.local.aws.internals import eventbridge, request_scope
 from ops.local.aws.settings import ACCOUNT
+from ops.local.aws.under_way import UnderWay
 
 logger = logging.getLogger("shiftlock.local.targets")
 
@@ -27,9 +28,10 @@ _CONTEXT_ATTRIBUTE = re.compile(r"<aws\.scheduler\.([a-z-]+)>")
 class Targets:
     """Starts the targets of the rules and schedules of one local AWS."""
 
-    def __init__(self, courier: Courier, region: str) -> None:
+    def __init__(self, courier: Courier, region: str, under_way: UnderWay) -> None:
         self._courier = courier
         self._region = region
+        self._under_way = under_way
         self._others: Callable[..., None] = eventbridge._invoke_target
         # A matching event can come from the thread that serves requests, and a delivery is a request: never wait there.
         self._pool = ThreadPoolExecutor(8, "target")
@@ -38,20 +40,29 @@ class Targets:
         """Takes over from ministack whatever rule matches an event."""
 
         def later(target: Record, event: Record, rule: Record, view: object = None) -> None:
-            self._pool.submit(self.start_or_bury, target, event, rule)
+            self._under_way.begin()
+            self._pool.submit(deliver, target, event, rule)
+
+        def deliver(target: Record, event: Record, rule: Record) -> None:
+            with self._under_way.until_done():
+                self.start_or_bury(target, event, rule)
 
         eventbridge._invoke_target = later
 
-    def start_or_bury(self, target: Record, event: Record, rule: Record) -> None:
-        """Starts a target; one that does not start goes to its dead-letter queue, or to the log when it has none."""
+    def start_or_bury(self, target: Record, event: Record, rule: Record) -> Sequence[str]:
+        """Starts a target; answers the ARNs of what started.
+
+        One that does not start goes to its dead-letter queue, or to the log when it has none.
+        """
         try:
-            self.start(target, event, rule)
+            return self.start(target, event, rule)
         except Undeliverable as error:
             logger.warning("%s did not start its target: %s", rule["Arn"], error)
             self._bury(target, event, rule, str(error))
         except Exception:
             # The last frame of a pool thread: whatever it is, one target must not take the others with it.
             logger.exception("%s did not start its target", rule["Arn"])
+        return []
 
     def start(self, target: Record, event: Record, rule: Record) -> Sequence[str]:
         """Starts a target now; answers the ARNs of what started. Raises Undeliverable when it does not start."""

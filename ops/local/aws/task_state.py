@@ -35,8 +35,13 @@ def stopping(task: Task, region: str, reason: str) -> None:
     _changed(task, region, desiredStatus="STOPPED", stoppingAt=_now(), stopCode="UserInitiated", stoppedReason=reason)
 
 
-def stopped(task: Task, region: str, stop_code: str, reason: str, exit_code: int | None) -> None:
-    """The task is over; no exit code when its container never started. The reason of a StopTask is kept."""
+def stopped(
+    task: Task, region: str, stop_code: str, reason: str, exit_code: int | None, of_container: str | None = None
+) -> None:
+    """The task is over; no exit code when its container never started. The reason of a StopTask is kept.
+
+    of_container: why its container ended, where ECS knows more than the exit code.
+    """
     for container in task["containers"]:
         container["lastStatus"] = "STOPPED"
         if exit_code is None:
@@ -44,6 +49,8 @@ def stopped(task: Task, region: str, stop_code: str, reason: str, exit_code: int
             container["reason"] = reason
         else:
             container["exitCode"] = exit_code
+            if of_container is not None:
+                container["reason"] = of_container
     if task["desiredStatus"] != "STOPPED":
         task.update(desiredStatus="STOPPED", stoppingAt=_now(), stopCode=stop_code, stoppedReason=reason)
     _changed(task, region, lastStatus="STOPPED", stoppedAt=_now(), executionStoppedAt=_now())

@@ -34,6 +34,8 @@ test = tell(
         "environment": dict(os.environ),
     }
 )
+if "SAY" in os.environ:
+    sys.stdout.write(f"{os.environ['SAY']}\n")
 if os.environ.get("DO") in ("wait", "ignore"):
     while True:
         signal.pause()

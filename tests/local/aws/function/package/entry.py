@@ -25,6 +25,8 @@ def handler(event: dict[str, Any], context: Any) -> object:
             "executable": sys.executable,
         }
     )
+    if said := event.get("say"):
+        sys.stdout.write(f"{said}\n")
     match event.get("do"):
         case "fail":
             raise ValueError("as asked")

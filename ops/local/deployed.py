@@ -1,0 +1,11 @@
+"""What `make run` deploys, and where it keeps its data."""
+
+from infra.environments import ENVIRONMENTS, choose
+from infra.packages import ROOT
+
+FOLDER = ROOT / ".data"
+ENVIRONMENT = choose(ENVIRONMENTS, "dev")[0]
+# Held by the one that runs, in its folder of data.
+LOCK = "run.lock"
+# The local AWS's own folder in there.
+AWS = "aws"
