@@ -35,6 +35,7 @@ def task_definition(
     """A task that runs `command` in `image`. cpu in units of 1/1024, memory and disk in MB."""
     gib = -(-disk // 1024)
     definition = ecs.CfnTaskDefinition
+    about = {"AWS_REGION": Stack.of(scope).region, "SHIFTLOCK_LOG_GROUP": group.log_group_name}
     container = definition.ContainerDefinitionProperty(
         name=CONTAINER,
         image=image,
@@ -42,7 +43,7 @@ def task_definition(
         command=[*command],
         environment=[
             definition.KeyValuePairProperty(name=name, value=value)
-            for name, value in {**variables, "AWS_REGION": Stack.of(scope).region}.items()
+            for name, value in {**variables, **about}.items()
         ],
         stop_timeout=STOP_TIMEOUT,
         readonly_root_filesystem=True,

@@ -52,8 +52,8 @@ with given as materialized (
       and (run.next_run <= clock_timestamp() + interval '1 minute' or excluded.trigger = 'manual')
     returning id, attempt, infra_failures, fence, holder, run.tick, checkpoint, run.payload, run.next_run, last_run
 ), opened as (
-    insert into shiftlock.job_attempts (run_id, attempt, fence, holder, compute)
-    select id, attempt, fence, %(holder)s::text, %(compute)s::text from claimed
+    insert into shiftlock.job_attempts (run_id, attempt, fence, holder, compute, log_link)
+    select id, attempt, fence, %(holder)s::text, %(compute)s::text, %(log_link)s::text from claimed
 )
 select prior.id as prior_id, prior.status, prior.reason, prior.result, prior.same_payload,
        claimed.id as run_id, given.lock_key, claimed.attempt, claimed.infra_failures, claimed.fence, claimed.holder,
@@ -96,6 +96,7 @@ def _try(session: Session, request: ClaimRequest) -> Claimed | AlreadyDone | Non
         "own_lock_key": request.own_lock_key,
         "holder": request.holder,
         "compute": request.compute,
+        "log_link": request.log_link,
         "row_only": session.row_only,
         "backend_pid": session.backend_pid,
         "backend_start": session.backend_start,

@@ -14,6 +14,7 @@ class ClaimRequest:
     """Who wants to work on which run, and what the job's policies say.
 
     partition: the part of the job that is locked apart from the others.
+    log_link: where a person reads what the attempt prints.
     own_lock_key: the key to lock instead of the job's or the partition's, for runs that may overlap.
     lost_budget: how often a run may be lost before it has failed.
     """
@@ -25,6 +26,7 @@ class ClaimRequest:
     holder: str
     compute: str
     lease: timedelta
+    log_link: str | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
     partition: str | None = None
     own_lock_key: int | None = None

@@ -17,7 +17,7 @@ from handlers.declaration.catalogue import Catalogue, UnknownJob
 from handlers.declaration.duration import seconds
 from handlers.declaration.placement import place
 from handlers.declaration.policy import Retry
-from handlers.runtime.recorder.task_stopped import CONTAINER
+from handlers.runtime.log_link import CONTAINER
 
 # A start that meets a full region or a throttled API is tried again while the pass lasts; after that it has failed, and
 # the ledger tries it again later.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from handlers.runtime.identity import parse_delivery
+from handlers.runtime.log_link import log_link
 from handlers.runtime.logs import LogObserver, open_log
 from handlers.runtime.metrics import MetricsObserver
 from handlers.runtime.report import DUPLICATES, QUIET, Report
@@ -51,6 +52,7 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         log=log,
         stop=_NEVER_STOPPED,
         compute=f"lambda:{context.aws_request_id}",
+        log_link=log_link(os.environ),
         ends_at=ends_at,
     )
     job = SCHEDULE.find(os.environ.get("SHIFTLOCK_JOB", ""))

@@ -35,8 +35,8 @@ _SAID_POOLED: list[bool] = []
 class Runner:
     """Runs deliveries in this process, one at a time.
 
-    compute: what this process runs on, for the ledger. ends_at: when it must be done, on the monotonic clock; None
-    when it has no end of its own.
+    compute: what this process runs on, for the ledger. log_link: where a person reads what it prints. ends_at: when it
+    must be done, on the monotonic clock; None when it has no end of its own.
     """
 
     settings: Settings
@@ -45,6 +45,7 @@ class Runner:
     stop: Stop
     compute: str
     ends_at: float | None = None
+    log_link: str | None = None
 
     def run(self, job: Job, delivery: Delivery) -> Report:
         """Run the job until its run has ended, waits in the ledger, or is not ours.
@@ -107,6 +108,7 @@ class Runner:
             # Not the host alone: after a restart that is the same, but the holder is not.
             holder=f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}",
             compute=self.compute,
+            log_link=self.log_link,
             lease=self.settings.lease,
             payload=delivery.payload,
             partition=delivery.partition,

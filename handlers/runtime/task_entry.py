@@ -14,6 +14,7 @@ from handlers.declaration.catalogue import UnknownJob
 from handlers.guard.errors import DatabaseUnavailable, GuardError, SchemaTooOld
 from handlers.runtime.iam_token import NoCredentials
 from handlers.runtime.identity import MalformedDelivery, parse_delivery
+from handlers.runtime.log_link import log_link, task_id
 from handlers.runtime.logs import LogObserver, open_log
 from handlers.runtime.metrics import MetricsObserver
 from handlers.runtime.report import EXIT_BAD_INPUT, EXIT_CODES, EXIT_SCHEMA_TOO_OLD, Report, Result
@@ -61,18 +62,15 @@ def run(arguments: list[str], environ: Mapping[str, str]) -> Report:
         log=log,
         stop=stop,
         compute=compute_of(environ),
+        log_link=log_link(environ),
     )
     return runner.run(job, delivery)
 
 
 def compute_of(environ: Mapping[str, str]) -> str:
-    """`fargate:TASK` in a task, `process:PID` elsewhere.
-
-    The address that ECS gives each container ends in the task's id and the container's ("Amazon ECS task metadata
-    endpoint version 4").
-    """
-    address = environ.get("ECS_CONTAINER_METADATA_URI_V4")
-    return f"process:{os.getpid()}" if not address else f"fargate:{address.rpartition('/')[2].partition('-')[0]}"
+    """`fargate:TASK` in a task, `process:PID` elsewhere."""
+    task = task_id(environ)
+    return f"process:{os.getpid()}" if task is None else f"fargate:{task}"
 
 
 def stop_on_signal() -> Stop:

@@ -35,6 +35,10 @@ def test_the_outputs_are_all_that_it_takes_to_run_the_tasks(name: str, stacks: M
     assert outputs["PublicIp"] == ("ENABLED" if "-dev-" in name else "DISABLED")
 
 
+def log_group(container: Mapping[str, Any]) -> object:
+    return container["LogConfiguration"]["Options"]["awslogs-group"]
+
+
 @STACKS
 def test_the_tasks_have_the_image_and_settings_of_jobs_and_other_users(
     name: str, stacks: Mapping[str, Template]
@@ -48,7 +52,9 @@ def test_the_tasks_have_the_image_and_settings_of_jobs_and_other_users(
         container = tasks(stacks[name])[task]
         assert container["Command"] == ["python", "-m", f"handlers.runtime.{entry}"]
         assert container["Image"] == other["Image"]
-        assert variables(container) == {**variables(other), "SHIFTLOCK_DATABASE_USER": user}
+        own = {"SHIFTLOCK_DATABASE_USER": user, "SHIFTLOCK_LOG_GROUP": log_group(container)}
+        assert variables(container) == {**variables(other), **own}
+        assert variables(other)["SHIFTLOCK_LOG_GROUP"] == log_group(other)
 
 
 @STACKS

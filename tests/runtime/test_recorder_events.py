@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from handlers.runtime.identity import Delivery
+from handlers.runtime.log_link import CONTAINER
 from handlers.runtime.recorder.event import findings
 from handlers.runtime.recorder.fields import LONGEST, UnreadableEvent
 from handlers.runtime.recorder.findings import NotStarted, Over, Tried
-from handlers.runtime.recorder.task_stopped import CONTAINER
 from handlers.runtime.report import EXIT_CODES, Result
 from infra import task_definition
 from tests.runtime.aws_events import (

@@ -5,12 +5,10 @@
 from collections.abc import Mapping
 
 from handlers.runtime.identity import Delivery, MalformedDelivery, parse_delivery
+from handlers.runtime.log_link import CONTAINER
 from handlers.runtime.recorder.fields import Json, UnreadableEvent, instant, one_line, part, parts, text
 from handlers.runtime.recorder.findings import Over, Tried
 from handlers.runtime.report import EXIT_CODES, Result
-
-# The container of a job's task. What others do, such as an agent that AWS adds, decides nothing.
-CONTAINER = "job"
 
 # A process that exits like this has asked the ledger, which has noted all there is to note. Not so with the codes that
 # a process also has when it dies before it asks: 1 of Python, 143 of a SIGTERM.
@@ -46,6 +44,7 @@ def task_stopped(detail: Json, prefix: str) -> Over | None:
     task = text(detail, "taskArn").rpartition("/")[2]
     if not family.startswith(f"{prefix}-"):
         return None
+    # What others do, such as an agent that AWS adds, decides nothing.
     container = next((one for one in parts(detail, "containers") if one.get("name") == CONTAINER), None)
     if container is None:
         raise UnreadableEvent(f"task {task} of {family} has no container {CONTAINER!r}: only that one's end decides")
