@@ -60,7 +60,7 @@ class Alarms(Construct):
         environment = self.environment
         if environment.alarm_topic is not None:
             return sns.Topic.from_topic_arn(self, "Topic", environment.alarm_topic)
-        topic = sns.Topic(self, "Topic", topic_name=f"{environment.prefix}-alarms", enforce_ssl=True)
+        topic = sns.Topic(self, "Topic", topic_name=environment.own_topic, enforce_ssl=True)
         # A policy of our own replaces the default one, by which alarms of the account may publish.
         topic.add_to_resource_policy(
             iam.PolicyStatement(

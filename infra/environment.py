@@ -88,6 +88,11 @@ class Environment:
         return f"{self.prefix}-alarms"
 
     @property
+    def own_topic(self) -> str:
+        """Name of the topic that alarms tell, where none is given."""
+        return f"{self.prefix}-alarms"
+
+    @property
     def dead_letters(self) -> str:
         """Name of the dead-letter queue."""
         return f"{self.prefix}-dead-letters"

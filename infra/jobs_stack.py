@@ -17,6 +17,7 @@ from infra.dead_letters import DeadLetters
 from infra.dispatcher import Dispatcher
 from infra.environment import Environment
 from infra.execution_role import execution_role
+from infra.notifier import Notifier
 from infra.recorder import Recorder
 from infra.scheduled_job import ScheduledJob
 from infra.shared import Shared
@@ -44,7 +45,7 @@ class JobsStack(Stack):
             ClockService(self, environment, catalogue, data, image, where)
         else:
             shared = self._shared(environment, data, bundle, image, where)
-            recorder = Recorder(self, shared)
+            recorder = Recorder(self, shared, Notifier(self, shared).destination)
             jobs = [ScheduledJob(self, job, shared, recorder.destination) for job in catalogue]
             dispatcher = Dispatcher(self, shared, [job.target for job in jobs], recorder.destination)
             Watchdog(self, shared, dispatcher.destination)

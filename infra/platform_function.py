@@ -1,4 +1,4 @@
-"""A function of the platform itself: watchdog, dispatcher, recorder. Its name is none that a job could have."""
+"""A function of the platform itself: watchdog, dispatcher, recorder, notifier. No job has such a name."""
 
 from collections.abc import Mapping, Sequence
 

@@ -18,10 +18,11 @@ RETRIES = 2
 class Recorder(Construct):
     """The function, in the network of the database, and the rule that tells it of each task that stopped.
 
-    `destination` is where Lambda sends the records of the dispatcher and of job functions that failed.
+    `destination` is where Lambda sends the records of the dispatcher and of job functions that failed. notifier: where
+    it sends what the recorder returns.
     """
 
-    def __init__(self, scope: Construct, shared: Shared) -> None:
+    def __init__(self, scope: Construct, shared: Shared, notifier: Destination) -> None:
         super().__init__(scope, "Recorder")
         function = PlatformFunction(
             self,
@@ -31,7 +32,9 @@ class Recorder(Construct):
             handler=HANDLER,
             timeout=TIMEOUT,
             variables=shared.variables,
-            calls=Calls(retries=RETRIES, age=DELIVERY_AGE, on_failure=shared.dead_letters.destination),
+            calls=Calls(
+                retries=RETRIES, age=DELIVERY_AGE, on_failure=shared.dead_letters.destination, on_success=notifier
+            ),
             with_database=True,
         )
         self.destination: Destination = function.destination

@@ -43,11 +43,11 @@ select case when not %(row_only)s::boolean then pg_try_advisory_lock(lock_key) e
 """
 
 # A statement may take as long as it likes. One that is over on the server has been answered, whatever has reached us.
-# Of a session that is another role's nothing can be seen, so that it counts as at work.
+# A session of which nothing can be seen (another role's, or without track_activities) counts as at work.
 ANSWERED = """
 select not exists (
     select from pg_stat_activity where pid = %(pid)s
-    and (state is null or state = 'active' or state_change >= clock_timestamp() - %(for)s)
+    and (state like 'idle%%' and state_change < clock_timestamp() - %(for)s) is not true
 )
 """
 

@@ -101,7 +101,8 @@ def _queued(connection: psycopg.Connection, request: ClaimRequest, overlap: Over
 
 
 def _skip(connection: psycopg.Connection, request: ClaimRequest, reason: str) -> None:
-    if request.tick is not None:
+    # What makes up for a tick, and what is owed, has no moment to miss: it stays due.
+    if request.tick is not None and request.trigger not in ("catch-up", "retry"):
         connection.execute(SKIP, {**_facts(request), "reason": reason})
 
 

@@ -4,7 +4,7 @@ A tick is on time while it is younger than `on_time`; after that it is a misfire
 judges. Of a job's misfires one is started at a time, so that a thousand of them never run at once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -22,6 +22,7 @@ class Due:
 
     fresh: a planned tick that nobody has touched, due at its tick; else it is owed: a retry, a run that waits its turn,
     or one that a person wants. attempts: those it has had. held_by: the trigger of the run that has its lock key now.
+    catching_up: a misfire of the job is running. called: a process is being started for it.
     """
 
     run_id: int
@@ -33,6 +34,8 @@ class Due:
     trigger: str
     attempts: int = 0
     held_by: str | None = None
+    catching_up: bool = False
+    called: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +69,31 @@ def judge(
     delay: timedelta = timedelta(),
     paused: bool = False,
     started: datetime | None = None,
+    complete: bool = True,
 ) -> list[Verdict]:
-    """The verdicts on a job's due runs; one without a verdict waits.
+    """The verdicts on a job's due runs; one without a verdict waits, such as one that was called.
 
     rings: this scheduler starts what is on time, `delay` after its tick, and does not wait for somebody else's bell.
-    paused: only what a person asked for is started. started: the job's newest tick that has had an attempt.
+    paused: only what a person asked for is started. started: the job's newest tick that has had an attempt. complete:
+    these are all of them; else no misfire is started yet, since a better one may follow.
     """
     fresh = sorted((one for one in due if one.fresh), key=lambda one: one.due_at)
+    owed = [one for one in due if not one.fresh]
     if paused:
-        by_hand = [one for one in due if not one.fresh and one.trigger == "manual"]
-        return [*(Skip(one, "paused", "the job is paused") for one in fresh), *_starts(by_hand)]
+        skips = (Skip(one, "paused", "the job is paused") for one in fresh if not one.called)
+        return [*skips, *_free(due, _starts([one for one in owed if one.trigger == "manual"]))]
     missed = [one for one in fresh if now - one.due_at >= on_time]
-    dropped = list(_dropped(policy, fresh, missed, now=now, started=started))
+    # A tick that somebody else is to ring may never be rung: it makes up for nothing.
+    counted = fresh if rings else missed
+    dropped = [skip for skip in _dropped(policy, counted, missed, now=now, started=started) if not skip.due.called]
     gone = {skip.due.run_id for skip in dropped}
     starts = [
         # On time first, so that what was missed never holds it up.
         *(Start(one, "clock", "it is due") for one in fresh[len(missed) :] if rings and now - one.due_at >= delay),
-        *_starts([one for one in due if not one.fresh]),
-        *[Start(one, CATCHING_UP, "it was missed") for one in missed if one.run_id not in gone][:1],
+        *_starts(owed),
+        *[Start(one, CATCHING_UP, "it was missed") for one in missed if complete and one.run_id not in gone][:1],
     ]
-    return [*dropped, *_free(starts)]
+    return [*dropped, *_free(due, starts)]
 
 
 def _dropped(
@@ -121,20 +129,22 @@ def _dropped(
 
 def _starts(owed: Sequence[Due]) -> Iterator[Start]:
     for one in owed:
-        again = one.attempts > 0 or one.trigger == "plan"
+        # What a person wants stays so in every attempt: a paused job runs it.
+        again = one.trigger == "plan" or (one.attempts > 0 and one.trigger != "manual")
         yield Start(one, "retry" if again else one.trigger, "its wait is over")
 
 
-def _free(starts: Sequence[Start]) -> Iterator[Start]:
-    """Those that find their lock free, one for each lock key.
+def _free(due: Sequence[Due], starts: Iterable[Start]) -> Iterator[Start]:
+    """Those that find their lock free, one for each lock key, and one misfire at a time of a job whose runs overlap.
 
     A tick on time is started beside a regular run too: what comes of it is the job's overlap policy. Beside a misfire
     it waits.
     """
-    taken: set[int] = set()
+    taken = {one.lock_key for one in due if one.called}
     for start in starts:
         beside_regular = start.trigger == "clock" and start.due.held_by != CATCHING_UP
-        if start.due.lock_key not in taken and (start.due.held_by is None or beside_regular):
+        free = start.due.held_by is None and not (start.trigger == CATCHING_UP and start.due.catching_up)
+        if start.due.lock_key not in taken and (free or beside_regular):
             taken.add(start.due.lock_key)
             yield start
 

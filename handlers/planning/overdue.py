@@ -23,8 +23,10 @@ limit 100
 """
 
 OLDEST_DUE = """
-select job_name, extract(epoch from clock_timestamp() - min(next_run))::float8 from shiftlock.job_runs
-where status = 'pending' and next_run <= clock_timestamp() and job_name = any(%(jobs)s) group by job_name
+select run.job_name, extract(epoch from clock_timestamp() - min(run.next_run))::float8
+from shiftlock.job_runs as run join shiftlock.jobs as job on job.name = run.job_name and job.paused_at is null
+where run.status = 'pending' and run.next_run <= clock_timestamp() and run.job_name = any(%(jobs)s)
+group by run.job_name
 """
 
 
@@ -34,5 +36,5 @@ def overdue_tasks(connection: psycopg.Connection, limits: Mapping[str, timedelta
 
 
 def oldest_due(connection: psycopg.Connection, jobs: Sequence[str]) -> dict[str, float]:
-    """Seconds since the oldest due run of each job became due, for those that have one."""
+    """Seconds since the oldest due run of each job became due, for those that have one and are not paused."""
     return dict(connection.execute(OLDEST_DUE, {"jobs": list(jobs)}).fetchall())

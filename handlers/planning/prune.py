@@ -12,7 +12,7 @@ delete from shiftlock.job_runs where id in (
     where finished_at < %(before)s
 )
 """
-BATCH = 1000
+BATCH = 200
 
 
 def prune(connection: psycopg.Connection, *, before: datetime) -> int:

@@ -12,10 +12,17 @@ from handlers.guard.rescue import LostRun
 from handlers.planning.ahead import Row
 from handlers.planning.misfire import Due, Skip
 
-# Jobs that have left the table count as long as they have rows ahead.
+# Jobs that have left the table count as long as they have rows ahead, and once no scheduler has them in its own.
 REGISTERED = """
-select name, schedule, planned_until, paused_at is not null as paused, clock_timestamp() as now from shiftlock.jobs
-where name = any(%(jobs)s) or planned_until is not null
+select name, schedule, planned_until, scheduled_since, paused_at is not null as paused, clock_timestamp() as now
+from shiftlock.jobs where name = any(%(jobs)s)
+   or planned_until is not null and coalesce(seen_at < clock_timestamp() - %(unseen)s, true)
+"""
+UNSEEN = timedelta(minutes=15)
+
+SEE = """
+update shiftlock.jobs set seen_at = clock_timestamp()
+where name = any(%(jobs)s) and coalesce(seen_at < clock_timestamp() - %(often)s, true)
 """
 
 # A tick that a changed schedule has superseded comes back with the schedule, as long as it lies ahead: while one
@@ -35,9 +42,11 @@ where run.status = 'skipped' and run.skip_reason = 'superseded' and run.attempt 
 """
 
 PLANNED = """
-update shiftlock.jobs set schedule = planned.schedule, planned_until = planned.until
+update shiftlock.jobs as job set schedule = planned.schedule, planned_until = planned.until,
+    scheduled_since = case when job.schedule is distinct from planned.schedule then clock_timestamp()
+                           else scheduled_since end
 from unnest(%(jobs)s::text[], %(schedules)s::text[], %(untils)s::timestamptz[]) as planned (job, schedule, until)
-where name = planned.job
+where job.name = planned.job
 """
 
 # How many due runs of a job one pass judges. The newest: none of what is due now waits behind what was missed.
@@ -47,7 +56,11 @@ PENDING = """
 select run.job_name as job, run.id as run_id, run.run_key, run.next_run as due_at, run.tick, run.lock_key, run.trigger,
        run.attempt as attempts, (run.attempt = 0 and not run.waiting and run.next_run = run.tick) is true as fresh,
        (select trigger from shiftlock.job_runs as other
-        where other.lock_key = run.lock_key and other.status = 'running') as held_by
+        where other.lock_key = run.lock_key and other.status = 'running') as held_by,
+       exists (select from shiftlock.job_runs as other where other.job_name = run.job_name
+               and other.status = 'running' and other.trigger = 'catch-up') as catching_up,
+       (run.called_at between clock_timestamp() - %(again)s and clock_timestamp()
+        and run.called_at > coalesce(run.last_run, '-infinity')) is true as called
 from shiftlock.job_runs as run where status = 'pending'
 """
 
@@ -61,12 +74,12 @@ and run.id in (
 """  # noqa: S608 - of constants
 
 # What was due already when the schedule changed stays: it was due by the schedule of its time. Of a job that has left
-# the table nothing can stay; its last ten minutes wait, should this be an older table than the ledger's newest.
+# the table nothing can stay. What a job had due long before it came, or came back, is not missed.
 WITHOUT_REASON = f"""{PENDING}
 and attempt = 0 and not waiting and next_run = tick and (
     job_name = any(%(changed)s) and tick > clock_timestamp()
     or job_name = any(%(removed)s)
-       and (tick > clock_timestamp() or tick < clock_timestamp() - interval '10 minutes')
+    or job_name = any(%(new)s) and tick < clock_timestamp() - interval '1 day'
 ) order by id
 """
 
@@ -80,23 +93,27 @@ where name = any(%(removed)s) and not exists (
 LOST = """
 select job_name as job, id as run_id, fence, backend_pid, backend_start, holder from shiftlock.job_runs
 where status = 'running' and lease_until <= clock_timestamp() order by lease_until limit 100
+for update skip locked -- one that somebody else is at must not hold up all others
 """
 
-# Rows are planned ahead of their time, so the highest id need not be the latest tick; it is never far from it.
+# By the keys of ticks, which are their minutes and sort like them, and no further back than the oldest that is due.
 NEWEST_STARTED = """
-select asked.job, recent.tick from unnest(%(jobs)s::text[]) as asked (job)
+select asked.job, recent.tick from unnest(%(jobs)s::text[], %(oldest)s::text[]) as asked (job, oldest)
 cross join lateral (
-    select max(tick) as tick from (
-        select tick, attempt from shiftlock.job_runs where job_name = asked.job order by id desc limit 300
-    ) as last where attempt > 0
-) as recent where recent.tick is not null
+    select tick from shiftlock.job_runs
+    where job_name = asked.job and run_key >= asked.oldest and run_key < '9999' and attempt > 0 and tick is not null
+    order by run_key desc limit 1
+) as recent
 """
 
 SKIP = """
 update shiftlock.job_runs as run
 set status = 'skipped', skip_reason = verdict.reason, finished_at = clock_timestamp()
 from unnest(%(runs)s::bigint[], %(reasons)s::text[]) as verdict (run_id, reason)
-where run.id = verdict.run_id and status = 'pending' and attempt = 0 and not waiting
+where run.id = verdict.run_id and run.id in (
+    select id from shiftlock.job_runs
+    where id = any(%(runs)s) and status = 'pending' and attempt = 0 and not waiting for update skip locked
+)
 returning run.id
 """
 
@@ -112,8 +129,13 @@ select least(
 # run may be called again after CALL_AGAIN; one that has been claimed since, and is due again, at once.
 CALL = """
 update shiftlock.job_runs set called_at = clock_timestamp()
-where id = any(%(runs)s) and status = 'pending' and next_run <= clock_timestamp()
-  and (called_at is null or called_at <= clock_timestamp() - %(again)s or called_at <= last_run)
+where id in (
+    select id from shiftlock.job_runs
+    where id = any(%(runs)s) and status = 'pending' and next_run <= clock_timestamp()
+      and (called_at is null or called_at <= clock_timestamp() - %(again)s or called_at <= last_run
+           or called_at > clock_timestamp()) -- the clock was set back
+    for update skip locked
+)
 returning id
 """
 
@@ -123,19 +145,26 @@ CALL_AGAIN = timedelta(seconds=20)  # a child of ours has claimed its run by the
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What the ledger knows of a job; now is the database's time."""
+    """What the ledger knows of a job; now is the database's time. scheduled_since: when its schedule began to count."""
 
     name: str
     schedule: str | None
     planned_until: datetime | None
+    scheduled_since: datetime | None
     paused: bool
     now: datetime
 
 
 def registered(connection: psycopg.Connection, jobs: Sequence[str]) -> dict[str, Registered]:
     """What the ledger knows of these jobs, and of others that it has rows ahead for."""
-    rows = connection.cursor(row_factory=class_row(Registered)).execute(REGISTERED, {"jobs": list(jobs)})
-    return {row.name: row for row in rows}
+    facts = {"jobs": list(jobs), "unseen": UNSEEN}
+    found = connection.cursor(row_factory=class_row(Registered)).execute(REGISTERED, facts)
+    return {row.name: row for row in found}
+
+
+def see(connection: psycopg.Connection, jobs: Sequence[str]) -> None:
+    """Note, now and then, that a scheduler has these jobs in its table."""
+    connection.execute(SEE, {"jobs": list(jobs), "often": UNSEEN / 3})
 
 
 def plan(connection: psycopg.Connection, rows: Sequence[tuple[str, Row]]) -> int:
@@ -164,16 +193,20 @@ def lost_runs(connection: psycopg.Connection) -> list[LostRun]:
     return connection.cursor(row_factory=class_row(LostRun)).execute(LOST).fetchall()
 
 
-def due_runs(connection: psycopg.Connection, jobs: Sequence[str]) -> list[tuple[str, Due]]:
-    """The runs of these jobs that are due, the longest due first, each with its job; MOST_DUE of a job at most."""
-    return _pending(connection, DUE, {"jobs": list(jobs), "most": MOST_DUE})
+def due_runs(connection: psycopg.Connection, jobs: Sequence[str], *, again: timedelta) -> list[tuple[str, Due]]:
+    """The runs of these jobs that are due, the longest due first, each with its job; MOST_DUE of a job at most.
+
+    again: how long a call counts.
+    """
+    return _pending(connection, DUE, {"jobs": list(jobs), "most": MOST_DUE, "again": again})
 
 
 def without_reason(
-    connection: psycopg.Connection, *, changed: Sequence[str], removed: Sequence[str]
+    connection: psycopg.Connection, *, changed: Sequence[str], removed: Sequence[str], new: Sequence[str]
 ) -> list[tuple[str, Due]]:
-    """Planned runs ahead of the changed jobs, and planned runs of the removed ones, each with its job."""
-    return _pending(connection, WITHOUT_REASON, {"changed": list(changed), "removed": list(removed)})
+    """Planned runs ahead of the changed jobs, all of the removed ones, and old ones of the new, each with its job."""
+    facts = {"changed": list(changed), "removed": list(removed), "new": list(new), "again": CALL_AGAIN}
+    return _pending(connection, WITHOUT_REASON, facts)
 
 
 def forget(connection: psycopg.Connection, removed: Sequence[str]) -> None:
@@ -181,9 +214,9 @@ def forget(connection: psycopg.Connection, removed: Sequence[str]) -> None:
     connection.execute(FORGET, {"removed": list(removed)})
 
 
-def newest_started(connection: psycopg.Connection, jobs: Sequence[str]) -> dict[str, datetime]:
-    """The newest tick of each job that has had an attempt, where there is one."""
-    return dict(connection.execute(NEWEST_STARTED, {"jobs": list(jobs)}).fetchall())
+def newest_started(connection: psycopg.Connection, oldest: Mapping[str, str]) -> dict[str, datetime]:
+    """The newest tick of each job that has had an attempt, if it is not before the tick with the key in `oldest`."""
+    return dict(connection.execute(NEWEST_STARTED, {"jobs": list(oldest), "oldest": list(oldest.values())}).fetchall())
 
 
 def coming(connection: psycopg.Connection) -> datetime | None:

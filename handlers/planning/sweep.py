@@ -6,7 +6,7 @@ said: who made the pass knows how to start it.
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 
@@ -18,7 +18,7 @@ from handlers.guard.lock import register
 from handlers.guard.rescue import rescue
 from handlers.planning import rows
 from handlers.planning.ahead import Row, plan_ahead
-from handlers.planning.misfire import Due, Skip, Start, Verdict, judge
+from handlers.planning.misfire import CATCHING_UP, Due, Skip, Start, Verdict, judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +56,31 @@ def sweep(
     rings: bool,
     lost_budget: int,
     off: Collection[str] = (),
+    again: timedelta = rows.CALL_AGAIN,
 ) -> Pass:
     """Make one pass.
 
     connection: in autocommit. on_time, rings: see `misfire`; `spread` is added to on_time. lost_budget: how often a run
     may be lost before it has failed. off: names of jobs that have no schedule here: nothing is planned for them, and
-    what a person has started goes on. Raises psycopg.Error.
+    what a person has started goes on. again: how long the call of a run counts that has led to no claim. Raises
+    psycopg.Error.
     """
     known = _registered(connection, catalogue)
-    at = max(one.now for one in known.values())
+    at = max((one.now for one in known.values()), default=datetime.now(UTC))  # without any job nothing depends on it
     planned, superseded = _plan(connection, [job for job in catalogue if job.name not in off], known, at)
     lost = tuple(_rescue(connection, catalogue, lost_budget))
     due: dict[str, list[Due]] = {job.name: [] for job in catalogue}
-    for name, one in rows.due_runs(connection, list(due)):
-        due[name].append(one)
+    gone_already = {skip.due.run_id for _, skip in superseded}
+    for name, one in rows.due_runs(connection, list(due), again=again):
+        if one.run_id not in gone_already:
+            due[name].append(one)
     verdicts: list[tuple[str, Verdict]] = [
         *superseded,
+        *_strange(catalogue, known, due),
         *_judge(connection, catalogue, known, due, on_time=on_time, rings=rings, now=at),
     ]
     skips = [(job, verdict) for job, verdict in verdicts if isinstance(verdict, Skip)]
+    starts = [(catalogue.find(job), verdict) for job, verdict in verdicts if isinstance(verdict, Start)]
     gone = rows.skip(connection, [skip for _, skip in skips]) if skips else set()
     return Pass(
         at,
@@ -83,8 +89,13 @@ def sweep(
         planned,
         tuple((job, skip) for job, skip in skips if skip.due.run_id in gone),
         lost,
-        tuple((catalogue.find(job), verdict) for job, verdict in verdicts if isinstance(verdict, Start)),
+        tuple(sorted(starts, key=lambda start: _rank(start[1]))),
     )
+
+
+def _rank(start: Start) -> int:
+    """What was missed by one job holds up what is on time of no other."""
+    return {"clock": 0, CATCHING_UP: 2}.get(start.trigger, 1)
 
 
 def _registered(connection: psycopg.Connection, catalogue: Catalogue) -> dict[str, rows.Registered]:
@@ -93,6 +104,7 @@ def _registered(connection: psycopg.Connection, catalogue: Catalogue) -> dict[st
     if not known.keys() >= set(names):
         register(connection, [name for name in names if name not in known])
         known = rows.registered(connection, names)
+    rows.see(connection, names)
     return known
 
 
@@ -103,6 +115,7 @@ def _plan(
     missing: list[tuple[str, Row]] = []
     until: dict[str, tuple[str, datetime]] = {}
     changed: list[str] = []
+    new: list[str] = []
     for job in jobs:
         noted = known[job.name].schedule
         before = job.schedule if noted == _text(job.schedule) else _schedule(noted)
@@ -113,27 +126,55 @@ def _plan(
         # A portion of what the old schedule missed leaves that on record until all of it has its rows.
         through = job.schedule if before is None or plan.until >= now else before
         until[job.name] = _text(through), plan.until
-        if before is not None and before != job.schedule:
+        if before is None:
+            new.append(job.name)
+        elif before != job.schedule:
             changed.append(job.name)
-    new = rows.plan(connection, missing) if missing else 0
+    written = rows.plan(connection, missing) if missing else 0
     if until:
         rows.planned(connection, until)
-    removed = known.keys() - {job.name for job in jobs}
-    superseded = list(_superseded(connection, jobs, changed, list(removed))) if changed or removed else []
+    removed = list(known.keys() - {job.name for job in jobs})
+    superseded = list(_superseded(connection, jobs, changed, removed, new)) if changed or removed or new else []
     if removed:
-        rows.forget(connection, list(removed))
-    return new, superseded
+        rows.forget(connection, removed)
+    return written, superseded
 
 
 def _superseded(
-    connection: psycopg.Connection, jobs: Sequence[Job], changed: Sequence[str], removed: Sequence[str]
+    connection: psycopg.Connection,
+    jobs: Sequence[Job],
+    changed: Sequence[str],
+    removed: Sequence[str],
+    new: Sequence[str],
 ) -> Iterator[tuple[str, Skip]]:
     schedules = {job.name: job.schedule for job in jobs}
-    for name, due in rows.without_reason(connection, changed=changed, removed=removed):
+    for name, due in rows.without_reason(connection, changed=changed, removed=removed, new=new):
         if name not in schedules:
             yield name, Skip(due, "superseded", "the job has no schedule any more")
+        elif name in new:
+            yield name, Skip(due, "superseded", "the job had no schedule then")
         elif schedules[name].previous(due.due_at) != due.due_at:
             yield name, Skip(due, "superseded", "the schedule has changed")
+
+
+def _strange(
+    catalogue: Catalogue, known: dict[str, rows.Registered], due: dict[str, list[Due]]
+) -> Iterator[tuple[str, Skip]]:
+    """Take out of `due` what is no tick of the schedule that counts since before it, and supersede it.
+
+    A process that began before the change has planned it at its end, or a pass that made the change was cut short.
+    """
+    for job in catalogue:
+        since = known[job.name].scheduled_since
+        for one in list(due[job.name]):
+            if (
+                one.fresh
+                and since is not None
+                and one.due_at > since
+                and job.schedule.previous(one.due_at) != one.due_at
+            ):
+                due[job.name].remove(one)
+                yield job.name, Skip(one, "superseded", "the schedule has changed")
 
 
 def _rescue(connection: psycopg.Connection, catalogue: Catalogue, lost_budget: int) -> Iterator[Lost]:
@@ -155,8 +196,12 @@ def _judge(
     rings: bool,
     now: datetime,
 ) -> list[tuple[str, Verdict]]:
-    latest_only = [name for name, found in due.items() if found and catalogue.find(name).catch_up.mode == "latest"]
-    started = rows.newest_started(connection, latest_only) if latest_only else {}
+    oldest = {
+        name: min(one.run_key for one in found if one.fresh)
+        for name, found in due.items()
+        if any(one.fresh for one in found) and catalogue.find(name).catch_up.mode == "latest"
+    }
+    started = rows.newest_started(connection, oldest) if oldest else {}
     verdicts: list[tuple[str, Verdict]] = []
     for job in catalogue:
         # A spread job is on time for as long as it may be rung; its own minute we know only where we ring.
@@ -172,9 +217,15 @@ def _judge(
                 delay=delay,
                 paused=known[job.name].paused,
                 started=started.get(job.name),
+                complete=_complete(known[job.name], due[job.name], now),
             )
         )
     return verdicts
+
+
+def _complete(job: rows.Registered, due: Sequence[Due], now: datetime) -> bool:
+    """Whether all that was missed has its row, and is among these."""
+    return len(due) < rows.MOST_DUE and (job.planned_until is None or job.planned_until >= now)
 
 
 def _text(schedule: Cron) -> str:

@@ -42,8 +42,9 @@ class Children:
     def __len__(self) -> int:
         return len(self._children)
 
-    def __contains__(self, pid: int) -> bool:
-        return pid in self._children
+    def has(self, pid: int, run_id: int) -> bool:
+        """Whether this process is one of them, and at work on that run."""
+        return pid in self._children and self._children[pid].run_id == run_id
 
     @property
     def room(self) -> int:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import FrameType
 
 import psycopg
@@ -28,6 +28,7 @@ from handlers.planning.sweep import Pass, sweep
 from handlers.runtime.children import Children
 from handlers.runtime.moments import MINUTE, Moment, jump, until_next_look
 from handlers.runtime.pass_log import log_pass
+from handlers.runtime.retention import prune_some
 from handlers.runtime.retry import INFRASTRUCTURE_BUDGET
 from handlers.runtime.stop import Stop
 
@@ -38,6 +39,7 @@ ASK_AGAIN = 1.0
 # Sleep is noticed this soon (seconds) after the machine has woken up: select(2) waits on the monotonic clock, which
 # sleeps too.
 LOOK_UP = 5.0
+PRUNE_EVERY = timedelta(minutes=10)
 # Children have up to 110 s to reach a safe point; ECS kills everything 120 s after SIGTERM.
 LONGEST_STOP = 117.0
 
@@ -56,6 +58,7 @@ class Clock:
     _session: Session | None = None
     _last: Moment | None = None
     _away: bool = False
+    _pruned_at: datetime | None = None
 
     def serve(self) -> None:
         """Make passes until the stop, then let all children end.
@@ -75,8 +78,8 @@ class Clock:
         try:
             while not self.stop.is_set():
                 self._rest(self.look(), woken)
-            self._let_all_end(woken)
         finally:
+            self._let_all_end(woken)
             signal.signal(signal.SIGCHLD, before)
             os.close(woken)
             os.close(wake)
@@ -94,8 +97,11 @@ class Clock:
                 connection, self.catalogue, on_time=lambda job: MINUTE, rings=True, lost_budget=INFRASTRUCTURE_BUDGET
             )
             self._note(made)
+            if self._pruned_at is None or made.at - self._pruned_at > PRUNE_EVERY:
+                prune_some(connection, self.log)
+                self._pruned_at = made.at
             contended = self._start(connection, made.starts[: self.children.room])
-        except (DatabaseUnavailable, psycopg.OperationalError) as error:
+        except (DatabaseUnavailable, psycopg.Error) as error:  # whatever it is, the jobs that run go on
             if not self._away:
                 self.log.error("no passes", extra={"because": one_line(error), "worker": self.name})
             self._away, self._last = True, None
@@ -111,7 +117,11 @@ class Clock:
         for job, start in starts:
             facts = {"job": job.name, "run_key": start.due.run_key, "run_id": start.due.run_id, "worker": self.name}
             if start.due.run_id in called:
-                pid = self.children.start(job, start)
+                try:
+                    pid = self.children.start(job, start)
+                except OSError as error:  # no more memory, processes or files: later there may be
+                    self.log.error("no process", extra={**facts, "because": str(error)})
+                    continue
                 self.log.info("called", extra={**facts, "because": start.because, "child": pid})
             else:
                 self.log.debug("called by another scheduler", extra=facts)
@@ -131,7 +141,7 @@ class Clock:
         for lost in made.lost:
             host, _, pid = (lost.holder or "").rpartition(":")[0].rpartition(":")
             # A child of ours that has not renewed its lease hangs so that it cannot even end itself.
-            if host == socket.gethostname() and int(pid) in self.children:
+            if host == socket.gethostname() and self.children.has(int(pid), lost.run_id):
                 self.children.signal(signal.SIGKILL, int(pid))
 
     def _note_ends(self) -> None:

@@ -135,7 +135,9 @@ class Dispatcher:
         for failure in answer.get("failures", ()):
             reason = f"RunTask: {failure.get('reason', 'no reason given')} {failure.get('detail', '')}".strip()
             raise NotStarted(reason, passing=any(word in reason for word in PASSING_FAILURES))
-        [task] = answer["tasks"]
+        if not answer.get("tasks"):
+            raise NotStarted("RunTask: it names neither a task nor a failure", passing=True)
+        task = answer["tasks"][0]
         return {"compute": "fargate", "task": task["taskArn"]}
 
 

@@ -20,6 +20,8 @@ AT_ONCE = 10
 def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     """Carry out the orders in `event["responsePayload"]`, the watchdog's; what came of each.
 
+    Its `tell` is for the notifier and goes on with the answer, by way of the recorder.
+
     Raises KeyError for an event that is no record of the watchdog: it ends in the dead-letter queue.
     """
     orders = event["responsePayload"]
@@ -37,7 +39,7 @@ def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     for outcome, found in answer.items():
         for one in found:
             (log.error if "reason" in one else log.info)(outcome, extra=one)
-    return answer
+    return answer | {"tell": orders.get("tell", [])}
 
 
 def place_of(environ: Mapping[str, str]) -> Place:

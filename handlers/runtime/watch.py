@@ -2,17 +2,17 @@
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
-from datetime import datetime
 
 import psycopg
 
 from handlers.declaration.catalogue import Catalogue
 from handlers.declaration.duration import minutes
+from handlers.guard.bad_end import bad_ends
 from handlers.planning.overdue import oldest_due, overdue_tasks
-from handlers.planning.prune import prune
 from handlers.planning.rows import call
 from handlers.planning.sweep import Pass, sweep
 from handlers.runtime.retry import INFRASTRUCTURE_BUDGET
+from handlers.runtime.tell import Entry, entry
 
 # Each start is a call of an AWS API, ten a second or so; what is left over is started in the next pass.
 MOST_STARTS = 200
@@ -51,15 +51,19 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What came of it. late: seconds since the oldest due run of each job should have started, 0 where none is due."""
+    """What came of it. late: seconds since the oldest due run of each job should have started, 0 where none is due.
+
+    tell: the runs that were lost once too often, or that wait for a person now.
+    """
 
     made: Pass
     starts: tuple[Order, ...]
     stops: tuple[Stop, ...]
     late: dict[str, float]
+    tell: tuple[Entry, ...]
 
     def orders(self) -> dict[str, object]:
-        """What the dispatcher is told, as JSON has it."""
+        """What the dispatcher is told to do, as JSON has it."""
         return {
             "at": self.made.at.isoformat(),
             "starts": [asdict(order) for order in self.starts],
@@ -73,10 +77,9 @@ def watch(
     catalogue: Catalogue,
     *,
     environment: str,
-    keep_since: datetime,
     off: Collection[str] = (),
 ) -> Watch:
-    """Make one pass. keep_since: finished runs of before that are pruned. off: see `sweep`. Raises psycopg.Error."""
+    """Make one pass. off: see `sweep`. Raises psycopg.Error."""
     made = sweep(
         connection,
         catalogue,
@@ -84,11 +87,11 @@ def watch(
         rings=False,
         lost_budget=INFRASTRUCTURE_BUDGET,
         off=off,
+        again=ORDER_AGAIN,
     )
     starts = made.starts[:MOST_STARTS]
     called = call(connection, [start.due.run_id for _, start in starts], again=ORDER_AGAIN) if starts else set()
     limits = {job.name: job.longest_run + job.stop_within + MARGIN for job in catalogue}
-    prune(connection, before=keep_since)
     return Watch(
         made,
         tuple(
@@ -104,4 +107,5 @@ def watch(
         ),
         tuple(Stop(*task) for task in overdue_tasks(connection, limits)),
         {job.name: 0.0 for job in catalogue} | oldest_due(connection, [job.name for job in catalogue]),
+        tuple(map(entry, bad_ends(connection, [lost.run_id for lost in made.lost]))) if made.lost else (),
     )

@@ -86,5 +86,5 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
             ledger.execute(ANNOUNCE)
             ledger.execute("listen ended")
             ledger.execute("listen attempts")
-            deploy(aws, folder / "cdk.out", [dev.jobs_stack])
+            deploy(aws, folder / "cdk.out", [dev.jobs_stack, dev.alarms_stack])
             yield Deployed(aws, url, ledger, migration, settings.logs)

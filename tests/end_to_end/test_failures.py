@@ -2,13 +2,14 @@
 
 import json
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import psutil
 import pytest
 
 from handlers.declaration.signals import Signal
+from handlers.runtime.retry import INFRASTRUCTURE_BUDGET
 from handlers.schedule import SCHEDULE
 from ops.local.aws.errors import LocalAwsError
 from tests.end_to_end.conftest import Deployed
@@ -31,6 +32,12 @@ PLAN = """
 insert into shiftlock.job_runs (job_name, run_key, lock_key, tick, trigger, status, next_run)
 select name, %(key)s, lock_key, %(tick)s, 'plan', 'pending', %(tick)s from shiftlock.jobs where name = %(job)s
 """
+# As a holder leaves it that has died for the last time that a run may have it, while nobody saw.
+SILENT = """
+update shiftlock.job_runs set status = 'running', waiting = false, fence = nextval('shiftlock.fence'), holder = 'gone',
+    lease_until = now(), attempt = 1, infra_failures = %s
+where job_name = %s and run_key = %s
+"""
 INVOICES = "select count(*), count(distinct restaurant_id) from platform.invoices where day = %s"
 
 
@@ -41,6 +48,25 @@ def nothing_under_way(deployed: Deployed) -> Iterator[None]:
     deployed.aws.settle()
     for _ in deployed.ledger.notifies(timeout=0):
         pass
+
+
+@pytest.fixture
+def told(deployed: Deployed) -> Iterator[Callable[[], dict[str, str]]]:
+    """Listens at the topic of the alarms; the one message that has come there."""
+    sns, sqs = deployed.aws.client("sns"), deployed.aws.client("sqs")
+    [topic] = [one["TopicArn"] for one in sns.list_topics()["Topics"] if one["TopicArn"].endswith(f":{PREFIX}-alarms")]
+    queue = sqs.create_queue(QueueName="a-person")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    subscription = sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)["SubscriptionArn"]
+
+    def only() -> dict[str, str]:
+        [message] = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=20, MaxNumberOfMessages=10)["Messages"]
+        said: dict[str, str] = json.loads(message["Body"])
+        return said
+
+    yield only
+    sns.unsubscribe(SubscriptionArn=subscription)
+    sqs.delete_queue(QueueUrl=queue)
 
 
 def fire(deployed: Deployed, job: str, tick: str) -> None:
@@ -161,6 +187,43 @@ def test_a_function_that_raises_is_called_once_and_tried_again_by_us_alone(deplo
     tried = [(outcome, compute) for outcome, compute, _ in attempts(deployed, "session-cleanup", tick)]
     assert tried == [("failed", "lambda")] * SCHEDULE.find("session-cleanup").retry.attempts
     assert calls(deployed, "session-cleanup") == before + 1
+
+
+def test_a_run_that_has_failed_is_told_to_the_topic_of_the_alarms_with_the_command_to_act(
+    deployed: Deployed, told: Callable[[], dict[str, str]]
+) -> None:
+    tick = "2026-11-27T13:15Z"
+    deployed.ledger.execute("alter table platform.sessions rename to away")
+    try:
+        fire(deployed, "session-cleanup", tick)
+        while deployed.await_end("session-cleanup", tick) == "pending":
+            pass  # between two attempts
+        deployed.aws.settle()
+    finally:
+        deployed.ledger.execute("alter table platform.away rename to sessions")
+    run, _, error = deployed.ledger.execute(RUN, ("session-cleanup", tick)).fetchall()[0]
+    said = told()
+    assert said["Subject"] == "Shiftlock dev: session-cleanup failed, 2026-11-27 13:15 UTC"
+    tried = SCHEDULE.find("session-cleanup").retry.attempts
+    for line in (f"Reason: {error}", f"Attempts: {tried}", f"  jobs show {run}", f"  jobs retry {run}"):
+        assert line in said["Message"].splitlines()
+
+
+def test_a_run_that_the_watchdog_finds_lost_once_too_often_is_told_from_within_the_network(
+    deployed: Deployed, told: Callable[[], dict[str, str]]
+) -> None:
+    tick = "2026-11-27T13:30Z"
+    plan(deployed, "session-cleanup", tick)
+    deployed.ledger.execute(SILENT, (INFRASTRUCTURE_BUDGET, "session-cleanup", tick))
+    watch(deployed)
+    assert deployed.await_end("session-cleanup", tick) == "failed"
+    deployed.aws.settle()
+    run, infra_failures, error = deployed.ledger.execute(RUN, ("session-cleanup", tick)).fetchall()[0]
+    assert infra_failures == INFRASTRUCTURE_BUDGET + 1
+    said = told()["Message"].splitlines()
+    assert said[0] == "session-cleanup failed in dev."
+    assert f"Reason: {error}" in said
+    assert said[-1] == f"  jobs retry {run}"
 
 
 def test_an_event_that_the_recorder_cannot_read_lands_in_the_dead_letter_queue_with_the_reason(

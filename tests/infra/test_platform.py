@@ -1,4 +1,4 @@
-"""Watchdog, dispatcher and recorder: what calls them, where their answers go, and what they may do."""
+"""Watchdog, dispatcher, recorder and notifier: what calls them, where their answers go, and what they may do."""
 
 import json
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ import pytest
 from handlers.declaration.placement import place
 from handlers.schedule import SCHEDULE
 from infra.environments import ENVIRONMENTS
-from tests.infra.conftest import WITH_NAT
+from tests.infra.conftest import ALL_GIVEN, WITH_NAT
 from tests.infra.templates import Template, listed, statements
 
-PARTS = ("watchdog", "dispatcher", "recorder")
+PARTS = ("watchdog", "dispatcher", "recorder", "notifier")
 # What every function may do.
 OF_A_FUNCTION = {"WriteLogs", "SendDeadLetters"}
 IN_THE_NETWORK = {"ConnectToDatabase", "AttachToNetwork", "NotByTheCode"}
@@ -30,7 +30,7 @@ def template(request: pytest.FixtureRequest, stacks: Mapping[str, Template]) -> 
 
 
 def ids(template: Template) -> dict[str, str]:
-    """Logical ids of the three functions by what they are."""
+    """Logical ids of the four functions by what they are."""
     return {
         function["FunctionName"].split("_")[1]: logical_id
         for logical_id, function in template.of("Lambda::Function").items()
@@ -74,7 +74,7 @@ def rule(template: Template, name: str) -> Mapping[str, Any]:
     return found
 
 
-def test_the_three_are_there_from_the_one_bundle_under_names_that_no_job_has(template: Template) -> None:
+def test_the_four_are_there_from_the_one_bundle_under_names_that_no_job_has(template: Template) -> None:
     assert set(ids(template)) == set(PARTS)
     codes = [function["Code"] for function in template.of("Lambda::Function").values()]
     assert all(code == codes[0] for code in codes)
@@ -83,11 +83,13 @@ def test_the_three_are_there_from_the_one_bundle_under_names_that_no_job_has(tem
         "watchdog": "handlers.runtime.watchdog_entry.handler",
         "dispatcher": "handlers.runtime.dispatch_entry.handler",
         "recorder": "handlers.runtime.recorder_entry.handler",
+        "notifier": "handlers.runtime.notifier_entry.handler",
     }
 
 
-def test_only_the_dispatcher_is_outside_of_the_network(template: Template) -> None:
-    assert "VpcConfig" not in function(template, "dispatcher")
+def test_only_those_that_call_aws_are_outside_of_the_network(template: Template) -> None:
+    for part in ("dispatcher", "notifier"):
+        assert "VpcConfig" not in function(template, part)
     of_a_job = next(each for each in template.of("Lambda::Function").values() if "_" not in each["FunctionName"])
     for part in ("watchdog", "recorder"):
         assert function(template, part)["VpcConfig"] == of_a_job["VpcConfig"]
@@ -98,6 +100,7 @@ def test_a_pass_ends_before_the_next_and_no_function_keeps_capacity_from_others(
         "watchdog": 55,
         "dispatcher": 60,
         "recorder": 60,
+        "notifier": 60,
     }
     for part in PARTS:
         assert function(template, part)["MemorySize"] == 256
@@ -111,8 +114,26 @@ def test_what_each_returns_goes_to_the_next_and_what_it_fails_at_to_the_dead_let
     assert goes_to == {
         "watchdog": failure | {"OnSuccess": {"Destination": arn(of["dispatcher"])}},
         "dispatcher": failure | {"OnSuccess": {"Destination": arn(of["recorder"])}},
-        "recorder": failure,
+        "recorder": failure | {"OnSuccess": {"Destination": arn(of["notifier"])}},
+        "notifier": failure,
     }
+
+
+def test_no_answer_ever_comes_back_to_who_has_given_it(template: Template) -> None:
+    follows: dict[str, set[str]] = {key: set() for key in template.of("Lambda::Function")}
+    for config in template.of("Lambda::EventInvokeConfig").values():
+        for each in config["DestinationConfig"].values():
+            logical_id = each["Destination"]["Fn::GetAtt"][0]
+            if logical_id in follows:  # not the queue, which calls nobody
+                follows[config["FunctionName"]["Ref"]].add(logical_id)
+    assert sum(map(len, follows.values())) == len(follows) - 1
+    for start, then in follows.items():
+        reached, ahead = set[str](), set(then)
+        while ahead:
+            reached |= ahead
+            ahead = {after for each in ahead for after in follows[each]} - reached
+        assert start not in reached
+        assert ids(template)["notifier"] in reached | {start}
 
 
 def test_what_comes_again_in_a_minute_is_not_repeated_and_what_is_told_once_is(template: Template) -> None:
@@ -121,12 +142,12 @@ def test_what_comes_again_in_a_minute_is_not_repeated_and_what_is_told_once_is(t
         for part in PARTS
         for config in [calls(template, ids(template)[part])]
     }
-    assert tries == {"watchdog": (0, 60), "dispatcher": (0, 60), "recorder": (2, 3600)}
+    assert tries == {"watchdog": (0, 60), "dispatcher": (0, 60), "recorder": (2, 3600), "notifier": (2, 3600)}
 
 
 def test_each_may_send_to_its_own_destinations_and_nowhere_else(template: Template) -> None:
     of = ids(template)
-    after = {"watchdog": "dispatcher", "dispatcher": "recorder", "recorder": None}
+    after = {"watchdog": "dispatcher", "dispatcher": "recorder", "recorder": "notifier", "notifier": None}
     for part, following in after.items():
         holds = held(template, of[part])
         assert holds["SendDeadLetters"]["Resource"] == queue(template)
@@ -228,6 +249,38 @@ def test_the_dispatcher_hands_tasks_their_own_roles_and_no_other(template: Templ
     assert len(of_tasks) == 1 + sum(place(job).compute == "fargate" for job in SCHEDULE)
 
 
+def test_the_notifier_publishes_to_the_topic_of_the_alarms_and_may_do_nothing_else(
+    template: Template, stacks: Mapping[str, Template]
+) -> None:
+    holds = held(template, ids(template)["notifier"])
+    assert holds.keys() == OF_A_FUNCTION | {"TellOfBadEnds"}
+    assert holds["TellOfBadEnds"]["Action"] == "sns:Publish"
+    topic = function(template, "notifier")["Environment"]["Variables"]["SHIFTLOCK_TOPIC"]
+    assert holds["TellOfBadEnds"]["Resource"] == topic
+    alarms = stacks[template.name.replace("-jobs", "-alarms")]
+    assert topic == {
+        "Fn::Join": [
+            "",
+            [
+                "arn:",
+                {"Ref": "AWS::Partition"},
+                ":sns:",
+                {"Ref": "AWS::Region"},
+                ":",
+                {"Ref": "AWS::AccountId"},
+                f":{alarms.only('SNS::Topic')['TopicName']}",
+            ],
+        ]
+    }
+
+
+def test_the_notifier_publishes_to_the_topic_that_is_given(others: Mapping[str, Template]) -> None:
+    given = others["shiftlock-given-jobs"]
+    assert ALL_GIVEN.alarm_topic is not None
+    assert function(given, "notifier")["Environment"]["Variables"]["SHIFTLOCK_TOPIC"] == ALL_GIVEN.alarm_topic
+    assert held(given, ids(given)["notifier"])["TellOfBadEnds"]["Resource"] == ALL_GIVEN.alarm_topic
+
+
 def test_the_pattern_of_families_is_that_of_jobs_alone(template: Template) -> None:
     prefix = template.name.removesuffix("jobs")
     assert all(task["Family"].startswith(prefix) for task in template.of("ECS::TaskDefinition").values())
@@ -253,6 +306,8 @@ def test_each_is_told_what_it_reads_from_its_variables(template: Template) -> No
         "SHIFTLOCK_PUBLIC_IP": "ENABLED" if prefix == "shiftlock-dev" else "DISABLED",
         "SHIFTLOCK_LAMBDA_CEILING": "900",
     }
+    names = {name for name in variables["notifier"] if name.startswith("SHIFTLOCK_")}
+    assert names == {"SHIFTLOCK_ENVIRONMENT", "SHIFTLOCK_PREFIX", "SHIFTLOCK_TOPIC"}
     (network,) = {
         json.dumps(target["EcsParameters"]["NetworkConfiguration"]["AwsVpcConfiguration"])
         for rule in template.of("Events::Rule").values()

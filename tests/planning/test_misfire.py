@@ -1,6 +1,7 @@
 """What becomes of due runs: the catch-up policies, one by one."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -120,10 +121,40 @@ def test_with_latest_a_newer_tick_that_ran_makes_up_for_the_ones_before_it() -> 
     assert isinstance(verdict, Start)
 
 
-def test_with_latest_the_tick_that_is_still_to_be_rung_makes_up_for_the_ones_before_it() -> None:
-    old, coming = missed(hours(1)), missed(minutes(2))
-    verdicts = judged(CatchUp("latest", window=None), [old, coming], on_time=minutes(10), rings=False)
-    assert [(verdict.due, type(verdict)) for verdict in verdicts] == [(old, Skip)]
+@pytest.mark.parametrize("policy", [CatchUp("latest", window=None), CatchUp("all", window=None, at_most=1)])
+def test_a_tick_that_somebody_else_is_still_to_ring_makes_up_for_nothing(policy: CatchUp) -> None:
+    old, coming = missed(minutes(11)), missed(minutes(2))
+    verdicts = judged(policy, [old, coming], on_time=minutes(10), rings=False)
+    assert verdicts == [Start(old, CATCHING_UP, "it was missed")]
+
+
+def test_what_was_called_is_left_alone_and_nothing_of_its_lock_is_started_beside_it() -> None:
+    called, now = replace(missed(minutes(2)), called=True), missed(seconds(10))
+    for policy in (CatchUp("skip"), CatchUp("latest"), CatchUp("all", at_most=1)):
+        assert judged(policy, [called, now]) == []
+        assert judged(policy, [called], paused=True) == []
+
+
+def test_of_a_job_whose_runs_may_overlap_misfires_still_run_one_at_a_time() -> None:
+    old, now = missed(hours(1)), missed(seconds(10))
+    running = [replace(one, catching_up=True) for one in (old, now)]
+    assert judged(CatchUp("all", window=None), [running[0]]) == []
+    assert judged(CatchUp("all", window=None), running) == [Start(running[1], "clock", "it is due")]
+
+
+def test_no_misfire_is_started_before_all_of_them_are_known() -> None:
+    due = [missed(hours(2)), missed(hours(1)), missed(seconds(10))]
+    verdicts = judge(CatchUp("all", window=None), due[:2], now=NOW, on_time=MINUTE, rings=True, complete=False)
+    assert verdicts == []
+    verdicts = judge(CatchUp("all", window=None), due, now=NOW, on_time=MINUTE, rings=True, complete=False)
+    assert verdicts == [Start(due[2], "clock", "it is due")]
+
+
+def test_what_a_person_wants_keeps_its_trigger_in_every_attempt_so_that_a_paused_job_runs_it() -> None:
+    again, other = owed("manual", attempts=1), owed("manual", attempts=0)
+    [start] = judged(CatchUp("all"), [again, other], paused=True)
+    assert isinstance(start, Start)
+    assert start.trigger == "manual"
 
 
 def test_what_somebody_else_rings_is_left_to_that_while_it_is_on_time() -> None:

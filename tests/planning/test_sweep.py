@@ -110,6 +110,8 @@ def test_the_schedule_is_not_taken_for_changed_by_its_spelling(database: psycopg
 
 def test_a_job_that_has_left_the_table_leaves_nothing_planned(database: psycopg.Connection) -> None:
     look(database, table())
+    assert look(database, OTHER).skipped == ()  # a table of another version may be at work beside this one
+    database.execute("update shiftlock.jobs set seen_at = seen_at - %s", [rows.UNSEEN])
     made = look(database, OTHER)
     assert {(job, skip.reason) for job, skip in made.skipped} == {("nightly", "superseded")}
     look(database, OTHER)
@@ -240,3 +242,73 @@ def test_a_job_without_a_schedule_here_has_nothing_planned_and_its_manual_runs_g
     assert [start.due.run_key for _, start in made.starts] == ["by hand"]
     assert [skip.due.run_key for _, skip in made.skipped] == ["next"]
     assert ask(database, "select count(*) from shiftlock.job_runs where status = 'pending'") == 1
+
+
+def test_a_tick_of_the_old_schedule_that_a_process_plans_after_the_change_is_superseded_when_due(
+    database_url: str, database: psycopg.Connection
+) -> None:
+    look(database, table(cron("0 0/2 * * ? *")))
+    with guard_on(database_url) as guard:
+        run = claimed(guard, request())
+        look(database, table(cron("0 0 1 1 ? *")))
+        odd = look(database, table(cron("0 0 1 1 ? *"))).at
+        guard.finish(run, Ending(outcome="succeeded", status="succeeded", next_key="odd", next_tick=odd))
+    made = look(database, table(cron("0 0 1 1 ? *"), catch_up=CatchUp("all", window=None)))
+    assert [(skip.due.run_key, skip.reason) for _, skip in made.skipped] == [("odd", "superseded")]
+    assert made.starts == ()
+
+
+def test_what_a_job_had_due_long_before_it_came_back_is_not_missed(database: psycopg.Connection) -> None:
+    jobs = table(catch_up=CatchUp("all", window=None))
+    look(database, jobs)
+    database.execute("delete from shiftlock.job_runs")
+    database.execute("update shiftlock.jobs set schedule = null, planned_until = null, scheduled_since = null")
+    database.execute(
+        "insert into shiftlock.job_runs (job_name, run_key, lock_key, tick, trigger, status, next_run) "
+        "select name, 'old', lock_key, at, 'plan', 'pending', at from shiftlock.jobs, "
+        "lateral (select clock_timestamp() - interval '50 days' as at) as ago"
+    )
+    made = look(database, jobs)
+    assert [(skip.due.run_key, skip.reason) for _, skip in made.skipped] == [("old", "superseded")]
+    assert made.starts == ()
+
+
+def test_a_row_that_somebody_has_locked_holds_up_no_other(database_url: str, database: psycopg.Connection) -> None:
+    jobs = declare(*table(catch_up=CatchUp("all", window=None)), *OTHER)
+    look(database, jobs)
+    database.execute(
+        "update shiftlock.job_runs set tick = now() - interval '5 s', next_run = now() - interval '5 s' "
+        "where id in (select min(id) from shiftlock.job_runs group by job_name)"
+    )
+    database.execute("set statement_timeout = '5s'")
+    with psycopg.connect(database_url) as other, guard_on(database_url) as guard:
+        lost = claimed(guard, request("lost", trigger="manual"))
+        database.execute("update shiftlock.job_runs set lease_until = clock_timestamp() where id = %s", [lost.run_id])
+        other.execute("select from shiftlock.job_runs where job_name = 'nightly' for update")
+        made = look(database, jobs)
+        assert {job.name for job, _ in made.starts} >= {"other"}
+        runs = [start.due.run_id for _, start in made.starts]
+        called = rows.call(database, runs)
+        names = {start.due.run_id: job.name for job, start in made.starts}
+        assert {names[run] for run in called} == {"other"}
+
+
+def test_what_is_on_time_goes_before_what_other_jobs_have_missed(database: psycopg.Connection) -> None:
+    each = {"target": TARGET, "longest_run": minutes(1), "catch_up": CatchUp("all", window=None)}
+    late = [Job(f"late-{n}", schedule=cron("0 0 1 1 ? *"), **each) for n in range(3)]  # type: ignore[arg-type]
+    jobs = declare(*late, Job("now", schedule=MINUTELY, **each))  # type: ignore[arg-type]
+    look(database, jobs)
+    database.execute("delete from shiftlock.job_runs")
+    database.execute(
+        "insert into shiftlock.job_runs (job_name, run_key, lock_key, tick, trigger, status, next_run) "
+        "select name, 'due', lock_key, at, 'plan', 'pending', at from shiftlock.jobs, "
+        "lateral (select date_trunc('minute', clock_timestamp()) - interval '1 h' * (name <> 'now')::int as at) as ago"
+    )
+    database.execute("update shiftlock.jobs set scheduled_since = clock_timestamp() + interval '1 h'")
+    names = [job.name for job, _ in look(database, jobs).starts]
+    assert names == ["now", "late-0", "late-1", "late-2"]
+
+
+def test_an_empty_table_has_nothing_to_do(database: psycopg.Connection) -> None:
+    made = look(database, declare())
+    assert (made.planned, made.starts, made.skipped) == (0, (), ())

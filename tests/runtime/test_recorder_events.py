@@ -8,7 +8,7 @@ import pytest
 
 from handlers.runtime.identity import Delivery
 from handlers.runtime.log_link import CONTAINER
-from handlers.runtime.recorder.event import findings
+from handlers.runtime.recorder.event import findings, passed_on
 from handlers.runtime.recorder.fields import LONGEST, UnreadableEvent
 from handlers.runtime.recorder.findings import NotStarted, Over, Tried
 from handlers.runtime.report import EXIT_CODES, Result
@@ -187,6 +187,7 @@ def test_a_timeout_may_come_without_a_kind() -> None:
         "2026-11-29T02:05:07Z 1 Task timed out after 3.00 seconds",
         "see what froze it: a job is ended 10 s before Lambda does that",
         Tried(Delivery("retry", None, run_id=42)),
+        run_id=42,
     )
 
 
@@ -278,3 +279,27 @@ def test_what_the_recorder_cannot_read_is_refused_in_one_line(case: str) -> None
 def test_events_are_read_as_they_come_over_the_wire() -> None:
     event = stopped_task(exit_code=137, reason=KILLED)
     assert findings(json.loads(json.dumps(event)), PREFIX) == findings(event, PREFIX)
+
+
+@pytest.mark.parametrize(
+    ("named", "run_id"), [(42, 42), ("42", 42), (None, None), ("2026", 2026), ("-1", None), ("9" * 5000, None)]
+)
+def test_an_end_names_the_run_that_its_start_has_named_whether_or_not_that_has_recorded_itself(
+    named: object, run_id: int | None
+) -> None:
+    call = failed_call("AttemptFailed", "sample failed", payload={"trigger": "retry", "run": named})
+    assert over(call).run_id == run_id
+    variables = {"SHIFTLOCK_TRIGGER": "retry", "SHIFTLOCK_RUN": str(named)}
+    assert over(stopped_task(exit_code=EXIT_CODES[Result.UNKNOWN], variables=variables)).run_id == run_id
+
+
+def test_what_the_watchdog_has_seen_comes_with_the_dispatchers_answer_and_with_nothing_else() -> None:
+    seen = {"job": "sample", "run": 9}
+    answer = {"started": [], "failed": [], "tell": [seen]}
+    context = {"condition": "Success", "function": f"{PREFIX}_dispatcher"}
+    assert passed_on(call_record(answer=answer, payload={}, **context)) == (seen,)
+    assert passed_on(dispatched()) == ()
+    assert passed_on(failed_call("AttemptFailed", "sample failed") | {"responsePayload": answer}) == ()
+    assert passed_on(stopped_task(exit_code=1)) == ()
+    with pytest.raises(UnreadableEvent, match="tell is 'a word'"):
+        passed_on(call_record(answer={"tell": "a word"}, payload={}, **context))

@@ -12,6 +12,7 @@ from handlers.declaration.cron import cron, every
 from handlers.declaration.duration import minutes
 from handlers.declaration.job import Job
 from handlers.declaration.policy import CatchUp
+from handlers.planning.prune import prune
 from handlers.runtime import watchdog_entry
 from handlers.runtime.watch import MARGIN, MOST_STARTS, ORDER_AGAIN, Watch, watch
 from tests.guard.holders import ask, claimed, guard_on, request
@@ -37,8 +38,8 @@ from shiftlock.jobs, lateral (select clock_timestamp() - %(age)s as at) as misse
 BEGAN = "update shiftlock.job_attempts set started_at = clock_timestamp() - %s"
 
 
-def seen(database: psycopg.Connection, table: Catalogue = TABLE, *, keep_since: datetime = LONG_AGO) -> Watch:
-    return watch(database, table, environment="test", keep_since=keep_since)
+def seen(database: psycopg.Connection, table: Catalogue = TABLE) -> Watch:
+    return watch(database, table, environment="test")
 
 
 def missed(database: psycopg.Connection, age: timedelta) -> int:
@@ -131,7 +132,7 @@ def test_finished_runs_are_pruned_after_their_time_and_no_others(database: psyco
         "insert into shiftlock.job_runs (job_name, run_key, lock_key, trigger, status, skip_reason, finished_at) "
         "select name, 'new', lock_key, 'rule', 'skipped', 'overlap', '2020-01-02' from shiftlock.jobs"
     )
-    seen(database)
+    assert prune(database, before=LONG_AGO) == 1
     keys = {key for (key,) in database.execute("select run_key from shiftlock.job_runs")}
     assert "old" not in keys
     assert {"new", "due"} <= keys
@@ -143,7 +144,7 @@ def test_the_function_answers_in_json_and_says_that_it_looked(
     for name, value in environment(database_url).items():
         monkeypatch.setenv(name, value)
     answer: dict[str, Any] = json.loads(json.dumps(watchdog_entry.handler({}, None)))
-    assert (answer["starts"], answer["stops"], answer["more"]) == ([], [], False)
+    assert (answer["starts"], answer["stops"], answer["tell"], answer["more"]) == ([], [], [], False)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     beats = [line["WatchdogBeat"] for line in lines if line.get("job") == "watchdog"]
     assert beats == [[1.0]]

@@ -5,7 +5,7 @@ invocations", and "Troubleshoot execution issues in Lambda" for the errors.
 from collections.abc import Mapping
 
 from handlers.runtime.identity import MalformedDelivery, parse_delivery
-from handlers.runtime.recorder.fields import Json, UnreadableEvent, one_line, part, text
+from handlers.runtime.recorder.fields import Json, UnreadableEvent, one_line, part, run_named, text
 from handlers.runtime.recorder.findings import Over, Tried
 
 # A job's own function raises this once the ledger has noted all there is to note.
@@ -32,12 +32,14 @@ def call_failed(record: Json, prefix: str) -> Over:
     if not function.startswith(f"{prefix}-"):
         raise UnreadableEvent(f"the function {function} is no job's of {prefix}: its failures belong elsewhere")
     kind, why = _cause(context, record.get("responsePayload"))
+    called_with = part(record, "requestPayload")
     return Over(
         job=function.removeprefix(f"{prefix}-"),
         compute=f"lambda:{text(context, 'requestId')}",
         why=why,
         advice=next((advice for words, advice in ADVICE.items() if words in why), AS_IT_SAYS),
-        tried=None if kind == ANSWERED else _tried(part(record, "requestPayload")),
+        tried=None if kind == ANSWERED else _tried(called_with),
+        run_id=run_named(called_with.get("run")),
     )
 
 

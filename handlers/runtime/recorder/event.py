@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from handlers.runtime.recorder.call_failed import call_failed, function_of
 from handlers.runtime.recorder.dispatch_answer import starts_refused
-from handlers.runtime.recorder.fields import UnreadableEvent, one_line, part
+from handlers.runtime.recorder.fields import Json, UnreadableEvent, one_line, part, parts
 from handlers.runtime.recorder.findings import Finding
 from handlers.runtime.recorder.task_stopped import task_stopped
 
@@ -33,3 +33,14 @@ def findings(event: object, prefix: str) -> tuple[Finding, ...]:
         f"the event is {one_line(repr(dict(event)))}: the recorder takes ends of ECS tasks, Lambda's records of failed "
         f"calls, and answers of {prefix}_dispatcher"
     )
+
+
+def passed_on(event: object) -> tuple[Json, ...]:
+    """The bad ends that the watchdog has seen, which come with the dispatcher's answer; event: one of `findings`.
+
+    Raises UnreadableEvent.
+    """
+    context = event.get("requestContext") if isinstance(event, Mapping) else None
+    if not isinstance(event, Mapping) or not isinstance(context, Mapping) or context.get("condition") != "Success":
+        return ()
+    return tuple(parts(part(event, "responsePayload"), "tell"))

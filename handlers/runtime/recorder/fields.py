@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from handlers.runtime.identity import LARGEST_ID
+
 Json = Mapping[str, Any]
 
 # Of a foreign text in the ledger, or in a log line (characters).
@@ -60,6 +62,14 @@ def instant(record: Json, name: str) -> datetime | None:
     except ValueError:
         return None
     return None if at.tzinfo is None else at.astimezone(UTC)
+
+
+def run_named(value: object) -> int | None:
+    """The id of the run that a start names, None where there is none that could be one."""
+    digits = str(value)
+    if not digits.isascii() or not digits.isdecimal() or len(digits) > len(str(LARGEST_ID)):
+        return None
+    return int(digits) if int(digits) <= LARGEST_ID else None
 
 
 def _wrong(name: str, value: object, allowed: str) -> UnreadableEvent:

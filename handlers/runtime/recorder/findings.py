@@ -24,7 +24,8 @@ class Over:
     """A task or a call is over, and holds no run any more.
 
     compute: its name in the ledger, such as `fargate:TASK`. why: one line for the ledger. advice: what a person may do
-    about it. tried: what it was started for; None where an end without a claim is in order.
+    about it. tried: what it was started for; None where an end without a claim is in order. run_id: the run that its
+    start named, None where it named none.
     """
 
     job: str
@@ -32,6 +33,7 @@ class Over:
     why: str
     advice: str
     tried: Tried | None
+    run_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

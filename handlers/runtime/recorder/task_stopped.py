@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from handlers.runtime.identity import Delivery, MalformedDelivery, parse_delivery
 from handlers.runtime.log_link import CONTAINER
-from handlers.runtime.recorder.fields import Json, UnreadableEvent, instant, one_line, part, parts, text
+from handlers.runtime.recorder.fields import Json, UnreadableEvent, instant, one_line, part, parts, run_named, text
 from handlers.runtime.recorder.findings import Over, Tried
 from handlers.runtime.report import EXIT_CODES, Result
 
@@ -48,14 +48,15 @@ def task_stopped(detail: Json, prefix: str) -> Over | None:
     container = next((one for one in parts(detail, "containers") if one.get("name") == CONTAINER), None)
     if container is None:
         raise UnreadableEvent(f"task {task} of {family} has no container {CONTAINER!r}: only that one's end decides")
-    code = container.get("exitCode")
+    code, given = container.get("exitCode"), _given(detail)
     why, advice = _cause(detail, container)
     return Over(
         job=family.removeprefix(f"{prefix}-"),
         compute=f"fargate:{task}",
         why=why,
         advice=advice,
-        tried=None if code in ANSWERED else Tried(_delivery(detail), ordered_at=instant(detail, "createdAt")),
+        tried=None if code in ANSWERED else Tried(_delivery(detail, given), ordered_at=instant(detail, "createdAt")),
+        run_id=run_named(given.get("SHIFTLOCK_RUN")),
     )
 
 
@@ -76,15 +77,19 @@ def _cause(detail: Json, container: Json) -> tuple[str, str]:
     return one_line(f"{head}: {'; '.join(reasons)}" if reasons else head), advice
 
 
-def _delivery(detail: Json) -> Delivery:
-    """What the task was started for, as `task_entry` reads it: without variables, by hand for the latest tick."""
+def _given(detail: Json) -> Json:
+    """The variables that the job's container was started with."""
     overrides = part(detail, "overrides") if detail.get("overrides") is not None else {}
-    given = {
-        variable.get("name"): variable.get("value")
+    return {
+        str(variable.get("name")): variable.get("value")
         for container in parts(overrides, "containerOverrides")
         if container.get("name") == CONTAINER
         for variable in parts(container, "environment")
     }
+
+
+def _delivery(detail: Json, given: Json) -> Delivery:
+    """What the task was started for, as `task_entry` reads it: without variables, by hand for the latest tick."""
     try:
         return parse_delivery(
             given.get("SHIFTLOCK_TRIGGER", "manual"),
