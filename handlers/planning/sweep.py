@@ -67,7 +67,7 @@ def sweep(
     """
     known = _registered(connection, catalogue)
     at = max((one.now for one in known.values()), default=datetime.now(UTC))  # without any job nothing depends on it
-    planned, superseded = _plan(connection, [job for job in catalogue if job.name not in off], known, at)
+    planned, behind, superseded = _plan(connection, [job for job in catalogue if job.name not in off], known, at)
     lost = tuple(_rescue(connection, catalogue, lost_budget))
     due: dict[str, list[Due]] = {job.name: [] for job in catalogue}
     gone_already = {skip.due.run_id for _, skip in superseded}
@@ -77,7 +77,7 @@ def sweep(
     verdicts: list[tuple[str, Verdict]] = [
         *superseded,
         *_strange(catalogue, known, due),
-        *_judge(connection, catalogue, known, due, on_time=on_time, rings=rings, now=at),
+        *_judge(connection, catalogue, known, due, behind, on_time=on_time, rings=rings, now=at),
     ]
     skips = [(job, verdict) for job, verdict in verdicts if isinstance(verdict, Skip)]
     starts = [(catalogue.find(job), verdict) for job, verdict in verdicts if isinstance(verdict, Start)]
@@ -110,8 +110,12 @@ def _registered(connection: psycopg.Connection, catalogue: Catalogue) -> dict[st
 
 def _plan(
     connection: psycopg.Connection, jobs: Sequence[Job], known: dict[str, rows.Registered], now: datetime
-) -> tuple[int, list[tuple[str, Skip]]]:
-    """Plan what is missing; how many rows are new, and the rows that a change of the table has superseded."""
+) -> tuple[int, set[str], list[tuple[str, Skip]]]:
+    """Plan what is missing.
+
+    How many rows are new, the jobs of which not all that was missed has its row yet, and the rows that a change of the
+    table has superseded.
+    """
     missing: list[tuple[str, Row]] = []
     until: dict[str, tuple[str, datetime]] = {}
     changed: list[str] = []
@@ -137,7 +141,7 @@ def _plan(
     superseded = list(_superseded(connection, jobs, changed, removed, new)) if changed or removed or new else []
     if removed:
         rows.forget(connection, removed)
-    return written, superseded
+    return written, {name for name, (_, end) in until.items() if end < now}, superseded
 
 
 def _superseded(
@@ -191,6 +195,7 @@ def _judge(
     catalogue: Catalogue,
     known: dict[str, rows.Registered],
     due: dict[str, list[Due]],
+    behind: Collection[str],
     *,
     on_time: Callable[[Job], timedelta],
     rings: bool,
@@ -217,15 +222,10 @@ def _judge(
                 delay=delay,
                 paused=known[job.name].paused,
                 started=started.get(job.name),
-                complete=_complete(known[job.name], due[job.name], now),
+                complete=job.name not in behind and len(due[job.name]) < rows.MOST_DUE,
             )
         )
     return verdicts
-
-
-def _complete(job: rows.Registered, due: Sequence[Due], now: datetime) -> bool:
-    """Whether all that was missed has its row, and is among these."""
-    return len(due) < rows.MOST_DUE and (job.planned_until is None or job.planned_until >= now)
 
 
 def _text(schedule: Cron) -> str:

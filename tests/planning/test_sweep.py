@@ -312,3 +312,26 @@ def test_what_is_on_time_goes_before_what_other_jobs_have_missed(database: psyco
 def test_an_empty_table_has_nothing_to_do(database: psycopg.Connection) -> None:
     made = look(database, declare())
     assert (made.planned, made.starts, made.skipped) == (0, (), ())
+
+
+@pytest.mark.parametrize(
+    ("policy", "most"), [(CatchUp("all", window=None, at_most=3), 3), (CatchUp("latest", None), 1)]
+)
+def test_an_outage_of_many_portions_is_made_up_for_as_one(
+    database_url: str, database: psycopg.Connection, policy: CatchUp, most: int
+) -> None:
+    jobs = table(catch_up=policy)
+    made = after_an_outage_of(minutes(5000), database, jobs)
+    ran = []
+    with guard_on(database_url) as guard:
+        for _ in range(12):
+            for _, start in made.starts:
+                run = request(start.due.run_key, tick=start.due.tick, trigger=start.trigger)
+                guard.finish(claimed(guard, run), Ending(outcome="succeeded", status="succeeded"))
+                ran.append((start.due.due_at, start.trigger))
+            made = look(database, jobs)
+    made_up = [at for at, trigger in ran if trigger == "catch-up"]
+    assert len(made_up) <= most
+    assert made_up == sorted(made_up)
+    assert len(ran) <= most + 2  # and the tick of now; a minute may have passed meanwhile
+    assert ask(database, "select count(*) <= 1 from shiftlock.job_runs where status = 'pending' and tick <= now()")
