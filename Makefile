@@ -44,6 +44,7 @@ bundle: $(READY) ## what ships, in build/bundle: one folder for the Lambda zip a
 
 synth: bundle ## the templates of every environment (or ENV=dev) in cdk.out: no account, no Docker
 	@$(RUN)python app.py $(if $(ENV),-c env=$(ENV))
+	@ls cdk.out/shiftlock-$(or $(ENV),*)-*.template.json
 
 diff: node_modules bundle ## what `make deploy ENV=dev` would change
 	@$(RUN)python -m ops.deploy diff $(ENV)

@@ -42,8 +42,7 @@ def task_definition(
         essential=True,
         command=[*command],
         environment=[
-            definition.KeyValuePairProperty(name=name, value=value)
-            for name, value in {**variables, **about}.items()
+            definition.KeyValuePairProperty(name=name, value=value) for name, value in {**variables, **about}.items()
         ],
         stop_timeout=STOP_TIMEOUT,
         readonly_root_filesystem=True,

@@ -9,6 +9,7 @@ import psycopg
 from psycopg.rows import class_row
 
 JOBS = "select name from shiftlock.jobs"
+PAUSED = "select name from shiftlock.jobs where paused_at is not null"
 
 # Rows are planned ahead of their time, so the highest id need not be the latest run; it is never far from it.
 LAST_RUNS = """
@@ -150,6 +151,11 @@ class AttemptDetails:
 def registered_jobs(ledger: psycopg.Connection) -> tuple[str, ...]:
     """The names of all jobs that the ledger has ever known."""
     return tuple(name for (name,) in ledger.execute(JOBS))
+
+
+def paused_jobs(ledger: psycopg.Connection) -> frozenset[str]:
+    """The names of the jobs that a person has paused."""
+    return frozenset(name for (name,) in ledger.execute(PAUSED))
 
 
 def last_runs(ledger: psycopg.Connection, jobs: Sequence[str]) -> dict[str, LastRun]:

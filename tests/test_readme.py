@@ -46,10 +46,10 @@ def test_its_job_table_entry_is_a_job_that_can_be_declared(tmp_path: Path, monke
     monkeypatch.syspath_prepend(tmp_path)
     names: dict[str, object] = {}
     exec("from handlers.schedule import *", names)  # noqa: S102  # the README's own words, run as the table would
-    job = eval(f"({entry.replace('handlers.jobs.menu_sync', 'readme_job')})", names)  # noqa: S307
-    assert declare(*job).jobs[0].name == "menu-sync"
+    job = eval(f"({entry.replace('handlers.jobs.restock', 'readme_job')})", names)  # noqa: S307
+    assert declare(*job).jobs[0].name == "restock"
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"`?((?:handlers|infra|docs|tests)/[\w/]+\.\w+)", README))))
 def test_each_file_it_names_exists(path: str) -> None:
-    assert (ROOT / path).exists() or path == "handlers/jobs/menu_sync.py"
+    assert (ROOT / path).exists() or path == "handlers/jobs/restock.py"

@@ -126,7 +126,8 @@ def describe(answer: Refusal) -> str:
     """The refusal as a sentence."""
     match answer:
         case AlreadyDone(status=status, reason=reason):
-            return f"the run has {status}" + (f": {reason}" if reason else "")
+            did = "was" if status in ("skipped", "cancelled") else "has"
+            return f"the run {did} {status}" + (f": {reason}" if reason else "")
         case Busy(holder=holder, alive=alive):
             return f"{holder} is working on this run" + ("" if alive else ", though its session has ended")
         case Overlap(other_run_key=other, holder=holder):

@@ -44,45 +44,48 @@ def list_jobs(*, dst: bool, load: bool, start: datetime | None, as_json: bool) -
 
 def _list_schedule(*, as_json: bool) -> None:
     """With the last runs if a ledger is named and in reach."""
-    now, last = datetime.now(UTC), _last_runs()
+    now, (last, paused) = datetime.now(UTC), _last_runs()
     if as_json:
-        print_json([_record(job, now, None if last is None else last.get(job.name)) for job in SCHEDULE])
+        print_json([_record(job, now, (last or {}).get(job.name), paused=job.name in paused) for job in SCHEDULE])
     elif last is None:
-        rows = [(*_cells(job, now), place(job).because) for job in SCHEDULE]
+        rows = [(*_cells(job, now, paused=False), place(job).because) for job in SCHEDULE]
         table = Table((*TITLES, "because"), rows, folds=FOLDS + NARROW_FOLDS, note="because")
         open_console().print(table)
     else:
-        rows = [(*_cells(job, now), *_last_cells(last.get(job.name)), place(job).because) for job in SCHEDULE]
+        rows = [
+            (*_cells(job, now, paused=job.name in paused), *_last_cells(last.get(job.name)), place(job).because)
+            for job in SCHEDULE
+        ]
         folds = FOLDS + LAST_RUN_FOLDS + NARROW_FOLDS
         open_console().print(Table((*TITLES, *LAST_RUN_TITLES, "because"), rows, folds=folds, note="because"))
 
 
-def _last_runs() -> "dict[str, LastRun] | None":
-    """None without a ledger; that a ledger is out of reach is said, and ends nothing."""
+def _last_runs() -> "tuple[dict[str, LastRun] | None, frozenset[str]]":
+    """The last runs and the paused jobs. None without a ledger; that one is out of reach is said, and ends nothing."""
     if (settings := configured()) is None:
-        return None
+        return None, frozenset()
     # Only here: without a ledger the list loads no database driver.
     from ops.exits import refusal
-    from ops.ledger import last_runs
+    from ops.ledger import last_runs, paused_jobs
     from ops.reading import reading
 
     try:
         with reading(settings) as ledger:
-            return last_runs(ledger, [job.name for job in SCHEDULE])
+            return last_runs(ledger, [job.name for job in SCHEDULE]), paused_jobs(ledger)
     except Exception as error:
         if (no := refusal(error)) is None:
             raise
         print(f"jobs: last runs are not shown: {no.text}", file=sys.stderr)
-        return None
+        return None, frozenset()
 
 
-def _cells(job: Job, now: datetime) -> list[Cell]:
+def _cells(job: Job, now: datetime, *, paused: bool) -> list[Cell]:
     placement, tick, zone = place(job), job.schedule.next(now), job.schedule.zone
     return [
         job.name,
         job.schedule.expression + (f", {later(job)}" if job.spread else ""),
         zone or "UTC",
-        None if tick is None else minute(tick),
+        "paused" if paused else None if tick is None else minute(tick),
         None if tick is None or zone is None else wall(tick, zone),
         placement.compute,
         size(placement),
@@ -96,7 +99,7 @@ def _last_cells(run: "LastRun | None") -> list[Cell]:
     return [status_text(run.status, run.skip_reason), None if run.at is None else second(run.at)]
 
 
-def _record(job: Job, now: datetime, last: "LastRun | None") -> dict[str, Any]:
+def _record(job: Job, now: datetime, last: "LastRun | None", *, paused: bool) -> dict[str, Any]:
     placement, tick = place(job), job.schedule.next(now)
     return {
         "job": job.name,
@@ -110,5 +113,6 @@ def _record(job: Job, now: datetime, last: "LastRun | None") -> dict[str, Any]:
         "because": placement.because,
         "longest_run_seconds": job.longest_run.total_seconds(),
         "attempts": job.retry.attempts,
+        "paused": paused,
         "last_run": last and asdict(last),
     }

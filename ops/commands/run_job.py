@@ -13,7 +13,7 @@ from handlers.runtime.identity import Delivery
 from handlers.runtime.logs import LogObserver, open_log
 from handlers.runtime.metrics import MetricsObserver
 from handlers.runtime.observer import Beat, Ended, Observer, RunEvent, Started
-from handlers.runtime.report import Report
+from handlers.runtime.report import Report, Result
 from handlers.runtime.runner import Runner
 from handlers.runtime.task_entry import stop_on_signal
 from handlers.schedule import SCHEDULE
@@ -39,7 +39,7 @@ def run_job(name: str, *, tick: datetime | None, partition: str | None, verbose:
         report = Runner(settings=settings, observers=observers, log=log, stop=stop_on_signal(), compute="jobs run").run(
             job, Delivery("manual", tick, partition=partition)
         )
-    print(outcome(report))
+    print(outcome(report) + instead(report))
     return report.exit_code
 
 
@@ -62,6 +62,12 @@ def outcome(report: Report) -> str:
     text += f" ({', '.join(which)})" if which else ""
     text += f": {one_line(report.error)}" if report.error else ""
     return text + (f": {json.dumps(report.value, ensure_ascii=False)}" if report.value is not None else "")
+
+
+def instead(report: Report) -> str:
+    """What to do about a run that has ended otherwise than well before."""
+    ended = report.result is Result.ALREADY_DONE and "has succeeded" not in report.because
+    return f"; `jobs retry {report.run_id}` has it run again" if ended else ""
 
 
 def tell(event: RunEvent) -> None:

@@ -1,5 +1,7 @@
 """`jobs pause` and `jobs resume`."""
 
+import json
+
 import psycopg
 
 from handlers.runtime.report import Result
@@ -16,6 +18,14 @@ def test_a_paused_job_starts_no_tick_until_it_is_resumed(jobs: Jobs, database: p
     done = jobs("resume", "billing-run")
     assert (done.code, done.out.startswith("billing-run is resumed: its next tick is 20")) == (0, True)
     assert database.execute(PAUSED).fetchall() == []
+
+
+def test_that_a_job_is_paused_is_seen_in_the_list(jobs: Jobs) -> None:
+    jobs("pause", "billing-run")
+    shown = {job["job"]: job["paused"] for job in json.loads(jobs("list", "--json").out)}
+    assert shown == {"billing-run": True, "report-aggregation": False, "session-cleanup": False}
+    [line] = [line for line in jobs("list").out.splitlines() if line.startswith("billing-run")]
+    assert "paused" in line
 
 
 def test_what_is_so_already_is_refused_with_what_to_do(jobs: Jobs) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from handlers.declaration.run_key import tick_key
 from handlers.guard.migrate import shipped
+from handlers.guard.request import Ending
 from handlers.schedule import SCHEDULE
 from ops.commands.run_job import check_tick
 from ops.refused import Refused
@@ -56,6 +57,17 @@ def test_log_and_metrics_go_to_stderr_when_they_are_asked_for(platform_url: str)
     records = [json.loads(line) for line in done.err.splitlines() if line.startswith("{")]
     assert any(record.get("RunSucceeded") == [1.0] for record in records)
     assert any(record.get("message") == "succeeded" for record in records)
+
+
+def test_a_run_that_was_cancelled_is_not_run_again_but_with_the_command_that_is_named(platform_url: str) -> None:
+    with guard_on(platform_url) as guard:
+        run = claimed(guard, request(AT, job=JOB, tick=datetime.fromisoformat(AT), trigger="manual"))
+        guard.finish(run, Ending(outcome="cancelled", status="cancelled"))
+    done = by_process(platform_url, "run", JOB, "--tick", AT)
+    assert (done.code, done.out) == (
+        10,
+        f"{JOB} {AT} already done: the run was cancelled (run 1); `jobs retry 1` has it run again\n",
+    )
 
 
 def test_a_job_that_fails_says_why_after_each_attempt_and_exits_with_1(database_url: str) -> None:
