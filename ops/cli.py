@@ -44,6 +44,7 @@ from ops.parameters import (
     Verbose,
     Zone,
 )
+from ops.usage import in_one_line
 
 app = typer.Typer(
     name="jobs",
@@ -223,7 +224,7 @@ def call(arguments: Sequence[str]) -> int:
         code: int = app(arguments or ["--help"], prog_name="jobs", standalone_mode=False) or 0
         sys.stdout.flush()  # while a full disk can still be answered
     except typer.TyperException as error:
-        print(f"jobs: {_one_line(error)}", file=sys.stderr)
+        print(f"jobs: {in_one_line(error)}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         _discard_output()
@@ -243,11 +244,3 @@ def call(arguments: Sequence[str]) -> int:
 def _discard_output() -> None:
     """Let what is still buffered for stdout go nowhere: the interpreter would fail over it again at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _one_line(error: typer.TyperException) -> str:
-    """What is wrong with the arguments, and where to read on."""
-    message = " ".join(error.format_message().split()).replace("Value error, ", "")
-    stop = "" if message.endswith((".", "?")) else "."
-    context = getattr(error, "ctx", None)  # of the command whose arguments they are
-    return f"{message}{stop} See `{context.command_path if context else 'jobs'} --help`."
