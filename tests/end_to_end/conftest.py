@@ -88,3 +88,12 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
             ledger.execute("listen attempts")
             deploy(aws, folder / "cdk.out", [dev.jobs_stack, dev.alarms_stack])
             yield Deployed(aws, url, ledger, migration, settings.logs)
+
+
+@pytest.fixture
+def nothing_under_way(deployed: Deployed) -> Iterator[None]:
+    """Each test leaves the local AWS at rest, so that the next one hears only of its own."""
+    yield
+    deployed.aws.settle()
+    for _ in deployed.ledger.notifies(timeout=0):
+        pass

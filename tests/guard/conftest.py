@@ -1,4 +1,4 @@
-"""Servers that listen on TCP, since keepalives do not exist on a Unix socket, and a pooler before them."""
+"""Servers that listen on TCP (a Unix socket has no keepalives), a pooler before them, and users of the roles."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -6,8 +6,10 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
+from handlers.guard.roles import READER, RUNNER
 from ops.local.postgres import server
 from tests.databases import Server, Template, found_servers, migrated_template
+from tests.guard.logins import login
 from tests.guard.pgbouncer import pgbouncer
 
 
@@ -39,3 +41,29 @@ def pooled_url(tcp_url: str) -> Iterator[str]:
     """The way to the database of `tcp_url` through a PgBouncer that pools transactions."""
     with pgbouncer(tcp_url) as url:
         yield url
+
+
+@pytest.fixture
+def runner_url(every_server_url: str) -> Iterator[str]:
+    """The database as a job's user has it."""
+    with login(every_server_url, RUNNER) as url:
+        yield url
+
+
+@pytest.fixture
+def reader_url(every_server_url: str) -> Iterator[str]:
+    """The database as a person's user has it."""
+    with login(every_server_url, READER) as url:
+        yield url
+
+
+@pytest.fixture
+def runner(runner_url: str) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(runner_url, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def reader(reader_url: str) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(reader_url, autocommit=True) as connection:
+        yield connection

@@ -9,10 +9,13 @@ import psycopg
 
 from handlers.guard.answers import Claimed
 from handlers.guard.once import Guard
-from handlers.guard.request import ClaimRequest
+from handlers.guard.request import ClaimRequest, Ending
 
 TICK = datetime(2026, 11, 29, 2, 0, tzinfo=UTC)
 LEASE = timedelta(seconds=30)
+SUCCESS = Ending(outcome="succeeded", status="succeeded", result={"invoices": 3})
+END_LEASE = "update shiftlock.job_runs set lease_until = clock_timestamp() - interval '1 second'"
+HELD_LOCKS = "select count(*) from pg_locks where locktype = 'advisory'"
 
 
 @contextmanager

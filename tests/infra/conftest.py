@@ -66,6 +66,12 @@ def jobs_stacks(stacks: Mapping[str, Template]) -> list[Template]:
     return [stacks[environment.jobs_stack] for environment in ENVIRONMENTS]
 
 
+@pytest.fixture(params=["dev", "staging", "prod"])
+def template(request: pytest.FixtureRequest, stacks: Mapping[str, Template]) -> Template:
+    """The stack of jobs of each environment."""
+    return stacks[f"shiftlock-{request.param}-jobs"]
+
+
 @pytest.fixture(scope="session")
 def alarms_stacks(stacks: Mapping[str, Template]) -> list[Template]:
     """The stack of alarms of each environment."""

@@ -68,5 +68,5 @@ def test_no_policy_but_that_of_the_dispatcher_grows_with_the_number_of_jobs(sixt
         sizes[logical_id] = (
             sizes.get(logical_id, 0) + len(listed(statement["Action"])) + len(listed(statement["Resource"]))
         )
-    # It names each function and each role; tests/infra/test_platform.py has how much room that leaves.
+    # It names each function and each role; tests/infra/test_platform_permissions.py has how much room that leaves.
     assert [logical_id for logical_id, size in sizes.items() if size >= 30] == ["DispatcherFunctionRole57B60EE4"]

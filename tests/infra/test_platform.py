@@ -1,77 +1,12 @@
-"""Watchdog, dispatcher, recorder and notifier: what calls them, where their answers go, and what they may do."""
+"""Watchdog, dispatcher, recorder and notifier: what calls them, where their answers go, and what they are told."""
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
-import pytest
-
-from handlers.declaration.placement import place
-from handlers.schedule import SCHEDULE
 from infra.environments import ENVIRONMENTS
-from tests.infra.conftest import ALL_GIVEN, WITH_NAT
-from tests.infra.templates import Template, listed, statements
-
-PARTS = ("watchdog", "dispatcher", "recorder", "notifier")
-# What every function may do.
-OF_A_FUNCTION = {"WriteLogs", "SendDeadLetters"}
-IN_THE_NETWORK = {"ConnectToDatabase", "AttachToNetwork", "NotByTheCode"}
-# "IAM and AWS STS quotas": characters, without white space, of all inline policies of a role.
-POLICY_OF_A_ROLE = 10_240
-# As long as each can be: GovCloud's partition, the longest region, a role's whole name.
-LONGEST = {"AWS::Partition": "aws-us-gov", "AWS::Region": "ap-southeast-2", "AWS::AccountId": "1" * 12}
-LONGEST_ROLE, LONGEST_FUNCTION = 64, 64
-
-
-@pytest.fixture(params=["dev", "staging", "prod"])
-def template(request: pytest.FixtureRequest, stacks: Mapping[str, Template]) -> Template:
-    """The stack of jobs of each environment."""
-    return stacks[f"shiftlock-{request.param}-jobs"]
-
-
-def ids(template: Template) -> dict[str, str]:
-    """Logical ids of the four functions by what they are."""
-    return {
-        function["FunctionName"].split("_")[1]: logical_id
-        for logical_id, function in template.of("Lambda::Function").items()
-        if "_" in function["FunctionName"]
-    }
-
-
-def function(template: Template, part: str) -> Mapping[str, Any]:
-    return template.of("Lambda::Function")[ids(template)[part]]
-
-
-def held(template: Template, logical_id: str) -> dict[str, Mapping[str, Any]]:
-    """The statements of a function's role by Sid."""
-    role = template.of("Lambda::Function")[logical_id]["Role"]["Fn::GetAtt"][0]
-    found = [statement for owner, statement in statements(template) if owner == role]
-    assert len({statement["Sid"] for statement in found}) == len(found)
-    return {statement["Sid"]: statement for statement in found}
-
-
-def calls(template: Template, logical_id: str) -> Mapping[str, Any]:
-    """How Lambda treats the asynchronous calls of a function."""
-    (config,) = (
-        each
-        for each in template.of("Lambda::EventInvokeConfig").values()
-        if each["FunctionName"] == {"Ref": logical_id}
-    )
-    return config
-
-
-def queue(template: Template) -> Mapping[str, Any]:
-    (logical_id,) = template.of("SQS::Queue")
-    return arn(logical_id)
-
-
-def arn(logical_id: str) -> Mapping[str, Any]:
-    return {"Fn::GetAtt": [logical_id, "Arn"]}
-
-
-def rule(template: Template, name: str) -> Mapping[str, Any]:
-    (found,) = (each for each in template.of("Events::Rule").values() if each["Name"].endswith(f"_{name}"))
-    return found
+from tests.infra.conftest import WITH_NAT
+from tests.infra.platform_parts import PARTS, arn, calls, function, ids, queue, rule
+from tests.infra.templates import Template
 
 
 def test_the_four_are_there_from_the_one_bundle_under_names_that_no_job_has(template: Template) -> None:
@@ -145,30 +80,6 @@ def test_what_comes_again_in_a_minute_is_not_repeated_and_what_is_told_once_is(t
     assert tries == {"watchdog": (0, 60), "dispatcher": (0, 60), "recorder": (2, 3600), "notifier": (2, 3600)}
 
 
-def test_each_may_send_to_its_own_destinations_and_nowhere_else(template: Template) -> None:
-    of = ids(template)
-    after = {"watchdog": "dispatcher", "dispatcher": "recorder", "recorder": "notifier", "notifier": None}
-    for part, following in after.items():
-        holds = held(template, of[part])
-        assert holds["SendDeadLetters"]["Resource"] == queue(template)
-        if following is None:
-            assert "SendRecords" not in holds
-        else:
-            assert holds["SendRecords"]["Action"] == "lambda:InvokeFunction"
-            assert holds["SendRecords"]["Resource"] == arn(of[following])
-
-
-def test_a_job_that_fails_tells_the_recorder_and_may_tell_nobody_else(template: Template) -> None:
-    recorder = arn(ids(template)["recorder"])
-    jobs = {key for key, each in template.of("Lambda::Function").items() if "_" not in each["FunctionName"]}
-    assert jobs
-    for logical_id in jobs:
-        assert calls(template, logical_id)["DestinationConfig"] == {"OnFailure": {"Destination": recorder}}
-        holds = held(template, logical_id)
-        assert holds.keys() == {"WriteLogs", "SendRecords", *IN_THE_NETWORK}
-        assert holds["SendRecords"]["Resource"] == recorder
-
-
 def test_the_watchdog_is_called_each_minute_and_by_nobody_else(template: Template) -> None:
     found = rule(template, "watchdog")
     assert (found["ScheduleExpression"], found["State"]) == ("cron(* * * * ? *)", "ENABLED")
@@ -191,102 +102,12 @@ def test_the_recorder_is_told_of_each_task_of_our_cluster_that_stopped(template:
     assert not target.keys() & {"Input", "InputPath", "InputTransformer"}
 
 
-def test_each_rule_may_call_its_own_function_and_no_rule_the_dispatcher(template: Template) -> None:
-    allowed = {
-        permission["FunctionName"]["Fn::GetAtt"][0]: permission["SourceArn"]["Fn::GetAtt"][0]
-        for permission in template.of("Lambda::Permission").values()
-    }
-    names = {key: each["Name"] for key, each in template.of("Events::Rule").items()}
-    of = ids(template)
-    assert names[allowed[of["watchdog"]]].endswith("_watchdog")
-    assert names[allowed[of["recorder"]]].endswith("_stopped-tasks")
-    assert of["dispatcher"] not in allowed
-
-
 def test_a_rule_waits_for_what_becomes_of_the_calls_of_its_function(template: Template) -> None:
     configs = {key: each["FunctionName"]["Ref"] for key, each in template.of("Lambda::EventInvokeConfig").items()}
     for resource in template.resources.values():
         if resource["Type"] == "AWS::Events::Rule" and "_" in resource["Properties"]["Name"]:
             (target,) = resource["Properties"]["Targets"]
             assert [configs[each] for each in resource["DependsOn"]] == [target["Arn"]["Fn::GetAtt"][0]]
-
-
-def test_watchdog_and_recorder_reach_the_database_and_no_api(template: Template) -> None:
-    for part in ("watchdog", "recorder"):
-        holds = held(template, ids(template)[part])
-        assert holds.keys() - {"SendRecords"} == OF_A_FUNCTION | IN_THE_NETWORK
-
-
-def test_the_dispatcher_starts_what_is_there_stops_what_runs_in_our_cluster_and_sees_no_database(
-    template: Template,
-) -> None:
-    holds = held(template, ids(template)["dispatcher"])
-    starts = {"StartFunctions", "StartTasks", "PassRolesOfTasks", "StopTasks"}
-    assert holds.keys() == OF_A_FUNCTION | starts | {"SendRecords"}
-    prefix = template.name.removesuffix("-jobs")
-    jobs = {key for key, each in template.of("Lambda::Function").items() if "_" not in each["FunctionName"]}
-    assert holds["StartFunctions"]["Action"] == "lambda:InvokeFunction"
-    assert {each["Fn::GetAtt"][0] for each in listed(holds["StartFunctions"]["Resource"])} == jobs
-    (cluster,) = template.of("ECS::Cluster")
-    assert holds["StartTasks"]["Action"] == "ecs:RunTask"
-    assert holds["StartTasks"]["Condition"] == {"ArnEquals": {"ecs:cluster": arn(cluster)}}
-    assert holds["StartTasks"]["Resource"]["Fn::Join"][1][-1] == f":task-definition/{prefix}-*"
-    assert holds["StopTasks"]["Action"] == "ecs:StopTask"
-    assert holds["StopTasks"]["Resource"]["Fn::Join"][1][-1] == f":task/{prefix}/*"
-    assert template.of("ECS::Cluster")[cluster]["ClusterName"] == prefix
-
-
-def test_the_dispatcher_hands_tasks_their_own_roles_and_no_other(template: Template) -> None:
-    passes = held(template, ids(template)["dispatcher"])["PassRolesOfTasks"]
-    assert passes["Action"] == "iam:PassRole"
-    assert passes["Condition"] == {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
-    of_tasks = {
-        task[role]["Fn::GetAtt"][0]
-        for task in template.of("ECS::TaskDefinition").values()
-        for role in ("TaskRoleArn", "ExecutionRoleArn")
-    }
-    assert {each["Fn::GetAtt"][0] for each in listed(passes["Resource"])} == of_tasks
-    assert len(of_tasks) == 1 + sum(place(job).compute == "fargate" for job in SCHEDULE)
-
-
-def test_the_notifier_publishes_to_the_topic_of_the_alarms_and_may_do_nothing_else(
-    template: Template, stacks: Mapping[str, Template]
-) -> None:
-    holds = held(template, ids(template)["notifier"])
-    assert holds.keys() == OF_A_FUNCTION | {"TellOfBadEnds"}
-    assert holds["TellOfBadEnds"]["Action"] == "sns:Publish"
-    topic = function(template, "notifier")["Environment"]["Variables"]["SHIFTLOCK_TOPIC"]
-    assert holds["TellOfBadEnds"]["Resource"] == topic
-    alarms = stacks[template.name.replace("-jobs", "-alarms")]
-    assert topic == {
-        "Fn::Join": [
-            "",
-            [
-                "arn:",
-                {"Ref": "AWS::Partition"},
-                ":sns:",
-                {"Ref": "AWS::Region"},
-                ":",
-                {"Ref": "AWS::AccountId"},
-                f":{alarms.only('SNS::Topic')['TopicName']}",
-            ],
-        ]
-    }
-
-
-def test_the_notifier_publishes_to_the_topic_that_is_given(others: Mapping[str, Template]) -> None:
-    given = others["shiftlock-given-jobs"]
-    assert ALL_GIVEN.alarm_topic is not None
-    assert function(given, "notifier")["Environment"]["Variables"]["SHIFTLOCK_TOPIC"] == ALL_GIVEN.alarm_topic
-    assert held(given, ids(given)["notifier"])["TellOfBadEnds"]["Resource"] == ALL_GIVEN.alarm_topic
-
-
-def test_the_pattern_of_families_is_that_of_jobs_alone(template: Template) -> None:
-    prefix = template.name.removesuffix("jobs")
-    assert all(task["Family"].startswith(prefix) for task in template.of("ECS::TaskDefinition").values())
-    for environment in ENVIRONMENTS:
-        own = (environment.clock, f"{environment.prefix}_migrate", *map(environment.platform_name, PARTS))
-        assert not [name for name in own if name.startswith(prefix)]
 
 
 def test_each_is_told_what_it_reads_from_its_variables(template: Template) -> None:
@@ -328,30 +149,3 @@ def test_each_logs_to_a_group_of_its_own_that_forgets(template: Template) -> Non
     groups = {each["LogGroupName"]: each for each in template.of("Logs::LogGroup").values()}
     for part in PARTS:
         assert groups[f"/shiftlock/{environment.name}/_{part}"]["RetentionInDays"] == environment.log_days
-
-
-def test_the_policy_of_the_dispatcher_of_sixty_jobs_fits_a_role(sixty: Template) -> None:
-    role = function(sixty, "dispatcher")["Role"]["Fn::GetAtt"][0]
-    size = sum(
-        len(json.dumps(_longest(each), separators=(",", ":"))) for owner, each in statements(sixty) if owner == role
-    )
-    assert 5_000 < size <= POLICY_OF_A_ROLE
-
-
-def _longest(value: Any) -> Any:
-    """A value of a template with each reference as long as what stands for it can be."""
-    if isinstance(value, list):
-        return [_longest(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    match value:
-        case {"Ref": str(name)}:
-            return LONGEST.get(name, "x" * 64)
-        case {"Fn::GetAtt": [str(name), "Arn"]}:
-            of_role = f"arn:aws-us-gov:iam::{'1' * 12}:role/{'x' * LONGEST_ROLE}"
-            other = f"arn:aws-us-gov:lambda:ap-southeast-2:{'1' * 12}:function:{'x' * LONGEST_FUNCTION}"
-            return of_role if "Role" in name else other
-        case {"Fn::Join": [str(separator), parts]}:
-            return separator.join(_longest(parts))
-        case _:
-            return {key: _longest(each) for key, each in value.items()}

@@ -8,6 +8,7 @@ from typing import Any
 from aws_lambda_powertools.utilities.idempotency import BasePersistenceLayer, IdempotencyConfig, idempotent
 
 EVENT = {"id": "order-1", "amount": 5}
+HOUR = 3600  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,11 @@ class DurableContext:
 
 class Killed(BaseException):
     """Lambda's timeout: no clean-up runs, neither the handler's nor Powertools'."""
+
+
+def killed(event: dict[str, Any]) -> None:
+    """A handler's body that Lambda ends."""
+    raise Killed
 
 
 @dataclass(slots=True)
