@@ -17,7 +17,6 @@ from handlers.guard.lock import register
 from handlers.runtime.moments import Moment, jump, until_next_look
 from tests.runtime.sandbox import LONG, REPOSITORY, environment
 
-# Every change of a run's state is told to whoever listens.
 TELL = """
 create function tell() returns trigger language plpgsql as $$
 begin
@@ -36,6 +35,11 @@ where name = %(job)s
 RUNS = "select status, attempt, trigger from shiftlock.job_runs where job_name = %s and attempt > 0 order by tick"
 OUTCOMES = """
 select outcome from shiftlock.job_attempts join shiftlock.job_runs on id = run_id where job_name = %s order by run_id, 1
+"""
+POISON = """
+create function poison() returns trigger language plpgsql as $$ begin raise exception 'poisoned'; end $$;
+create trigger poison before update of called_at on shiftlock.job_runs for each row
+when (new.job_name = 'quick') execute function poison();
 """
 CLOCKS_SESSION = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'shiftlock clock'"
 
@@ -176,6 +180,26 @@ def test_a_clock_whose_session_is_cut_goes_on_with_another(database_url: str, le
         wait_for(ledger, "quick succeeded")
         log = end(process)
     assert {"no passes", "passes go on"} <= {line["message"] for line in log}
+
+
+def test_an_error_that_nobody_expected_ends_neither_the_clock_nor_its_jobs(
+    database_url: str, ledger: psycopg.Connection
+) -> None:
+    due(ledger, "patient", 0)
+    with clock(database_url) as process:
+        wait_for(ledger, "begun")
+        [child] = children_of(process)
+        ledger.execute(POISON)
+        due(ledger, "quick", 0)
+        process.send_signal(signal.SIGCHLD)  # look up
+        assert process.stdout is not None
+        while json.loads(process.stdout.readline()).get("message") != "no passes":
+            assert process.poll() is None
+        ledger.execute("drop trigger poison on shiftlock.job_runs")
+        wait_for(ledger, "quick succeeded")
+        assert child.is_running()
+        end(process)
+    assert ledger.execute(OUTCOMES, ["patient"]).fetchall() == [("interrupted",)]
 
 
 def test_bad_settings_are_one_line_and_exit_2() -> None:
