@@ -11,6 +11,7 @@ from typing import Any
 from handlers.runtime.migrate_entry import EXIT_NOT_LET_IN
 
 SECONDS_TO_FINISH = 900.0
+# Whoever runs a task has to ask how it goes; ECS tells only EventBridge.
 SECONDS_BETWEEN_LOOKS = 1.0
 
 

@@ -16,7 +16,7 @@ from ops.local.file_lock import try_exclusive
 from ops.local.postgres_error import LocalPostgresError
 
 PORT = 5432
-PAUSE = 0.01  # seconds between two looks at a server that starts or stops
+PAUSE = 0.01  # seconds between two looks at a server, not our child, that starts or stops
 LONGEST_SOCKET_PATH = 103  # bytes: what the address of a Unix socket holds on macOS; Linux takes 107
 FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN = signal.SIGINT, signal.SIGQUIT  # PostgreSQL manual, "Shutting Down the Server"
 

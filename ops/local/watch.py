@@ -17,7 +17,7 @@ from ops.run_cells import how_far, state, took
 from ops.table import Cell, Table, open_console
 from ops.wording import one_line
 
-SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_BETWEEN_LOOKS = 0.5  # as often as a person looks; a ledger on AWS would not tell of its changes either
 # Jobs that have not succeeded by then (seconds) will hardly do so by themselves.
 SECONDS_TO_SETTLE = 600.0
 

@@ -10,7 +10,8 @@ from ops.simulate.scratch import Scratch
 
 BACKEND = "select backend_pid from shiftlock.job_runs where id = %s"
 THERE = "select from pg_stat_get_activity(%s)"
-ENDS_WITHIN, PAUSE = 30.0, 0.0005  # seconds of real time
+# Seconds of real time: no session hears of the end of another, so it is looked for.
+ENDS_WITHIN, PAUSE = 30.0, 0.0005
 
 
 class Sessions:

@@ -31,7 +31,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         _serve()
-    except BaseException:
+    except BaseException:  # the SystemExit of a SIGTERM, too: what ended it is said before all of it goes
         traceback.print_exc()
         raise
     finally:
@@ -90,7 +90,7 @@ def _become(order: Order, nursery: int) -> NoReturn:
         os.dup2(2, NEWS)
         faulthandler.register(signal.SIGUSR2)  # says in the log where a worker is that does not end
         code = work(order, lambda kind, text: _tell(news, order.number, kind, text))
-    except BaseException:
+    except BaseException:  # an Interruption is none of Exception; nothing may leave but through the exit below
         traceback.print_exc()
         raise
     finally:

@@ -112,7 +112,7 @@ def ended_by_trouble(workers: Workers) -> Iterator[None]:
     """End them at once when something goes wrong, so that no thread goes on to wait for news of one."""
     try:
         yield
-    except BaseException:
+    except BaseException:  # Ctrl-C and SIGTERM, too: workers must not outlive what has ended the harness
         workers.end()
         raise
 

@@ -10,11 +10,10 @@ from handlers.guard.bury import Burial, bury, explain_loss, held_by
 from handlers.guard.intervene import resolve
 from handlers.guard.request import Ending
 from handlers.guard.rescue import NO_HEARTBEAT, LostRun, rescue
-from tests.guard.holders import ask, claimed, guard_on, request
+from tests.guard.holders import END_LEASE, ask, claimed, guard_on, request
 
 TASK = "fargate:0a1b2c"
 OOM = "exit code 137, EssentialContainerExited: OutOfMemoryError: Container killed due to memory usage"
-END_LEASE = "update shiftlock.job_runs set lease_until = clock_timestamp() - interval '1 second'"
 RUN = "select status, attempt, infra_failures, error_msg, holder, lease_until from shiftlock.job_runs"
 ATTEMPTS = "select attempt, outcome, error from shiftlock.job_attempts order by attempt"
 EVERYTHING = "select run.xmin::text, attempt.xmin::text from shiftlock.job_runs run, shiftlock.job_attempts attempt"

@@ -218,3 +218,19 @@ def test_a_ghosts_open_transaction_is_ended_with_its_session_at_takeover(
             every_database.execute("select count(*) from shiftlock.run_steps")
             with pytest.raises(psycopg.OperationalError):
                 work.execute("select 1")
+
+
+@pytest.mark.parametrize("trigger", ["catch-up", "retry"])
+def test_what_makes_up_for_a_tick_or_is_owed_stays_due_when_it_meets_another_run(
+    every_server_url: str, every_database: psycopg.Connection, trigger: str
+) -> None:
+    with guard_on(every_server_url) as first, guard_on(every_server_url) as second:
+        run = claimed(first, tick(1, "skip"))
+        every_database.execute(
+            "insert into shiftlock.job_runs (job_name, run_key, lock_key, tick, trigger, status) "
+            "select job_name, 'tick 0', lock_key, tick, 'plan', 'pending' from shiftlock.job_runs"
+        )
+        assert isinstance(second.claim(tick(0, "skip", trigger=trigger)), Overlap)
+        assert ("tick 0", "pending", None) in every_database.execute(STATUSES).fetchall()
+        first.finish(run, SUCCESS)
+        assert claimed(second, tick(0, "skip", trigger=trigger)).attempt == 1

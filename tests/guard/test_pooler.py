@@ -15,7 +15,7 @@ from handlers.guard.answers import AlreadyDone, Busy, Claimed, Overlap
 from handlers.guard.connection import open_connection, refuses_settings, work_session
 from handlers.guard.errors import DatabaseUnavailable
 from handlers.guard.request import Ending
-from tests.guard.holders import ask, claimed, guard_on, request
+from tests.guard.holders import END_LEASE, ask, claimed, guard_on, request
 from tests.guard.pgbouncer import pgbouncer
 from tests.runtime.running import FORK
 
@@ -24,7 +24,6 @@ SESSION_LOCKS = """
 select count(*) from pg_locks join pg_database on pg_database.oid = pg_locks.database
 where locktype = 'advisory' and datname = current_database()
 """
-END_LEASE = "update shiftlock.job_runs set lease_until = clock_timestamp() - interval '1 second'"
 POOLED = "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'test guard'"
 # Two attempts of one lock key that were open at the same time.
 AT_ONCE = """

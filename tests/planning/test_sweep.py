@@ -196,3 +196,14 @@ def test_an_outage_of_many_portions_is_made_up_for_as_one(
     assert made_up == sorted(made_up)
     assert len(ran) <= most + 2  # and the tick of now; a minute may have passed meanwhile
     assert ask(database, "select count(*) <= 1 from shiftlock.job_runs where status = 'pending' and tick <= now()")
+
+
+def test_a_call_of_a_time_to_come_counts_for_nothing_once_the_clock_was_set_back(database: psycopg.Connection) -> None:
+    made = after_an_outage_of(minutes(3), database, table(catch_up=CatchUp("all", window=None)))
+    run_ids = [start.due.run_id for _, start in made.starts]
+    assert rows.call(database, run_ids) == set(run_ids)
+    database.execute("update shiftlock.job_runs set called_at = called_at + interval '1 hour'")
+    assert [
+        start.due.run_id for _, start in look(database, table(catch_up=CatchUp("all", window=None))).starts
+    ] == run_ids
+    assert rows.call(database, run_ids) == set(run_ids)

@@ -11,7 +11,7 @@ from handlers.declaration.signals import Signal
 from handlers.guard.rescue import NO_HEARTBEAT
 from handlers.runtime.report import EXIT_CODES, Result
 from handlers.runtime.retry import INFRASTRUCTURE_BUDGET
-from tests.guard.holders import ask, claimed, guard_on, request
+from tests.guard.holders import END_LEASE, ask, claimed, guard_on, request
 from tests.runtime.aws_events import FAILED_TO_START, TASK, failed_call, stopped_task
 from tests.runtime.recording import EVERYTHING, MINE, OF_RUN_1, PENDING, Events, dies, recorded, signals
 from tests.runtime.running import run, sample
@@ -24,7 +24,6 @@ NOT_FOUND = "never started, TaskFailedToStart: CannotPullContainerError: not fou
 
 RUN = "select run_key, status, attempt, infra_failures from shiftlock.job_runs order by id"
 ATTEMPTS = "select attempt, outcome, compute from shiftlock.job_attempts order by attempt"
-END_LEASE = "update shiftlock.job_runs set lease_until = clock_timestamp() - interval '1 second'"
 
 
 @pytest.mark.usefixtures("deployed")

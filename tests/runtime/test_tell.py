@@ -16,7 +16,7 @@ from handlers.runtime.report import EXIT_CODES, Result
 from handlers.runtime.retry import INFRASTRUCTURE_BUDGET
 from handlers.runtime.tell import MOST_TOLD
 from handlers.runtime.watch import Watch, watch
-from tests.guard.holders import TICK, claimed, guard_on, request
+from tests.guard.holders import END_LEASE, TICK, claimed, guard_on, request
 from tests.runtime.aws_events import FAILED_TO_START, REQUEST, TASK, call_record, dispatched, failed_call, stopped_task
 from tests.runtime.recording import MINE, OF_RUN_1, PENDING, Events, dies
 from tests.runtime.test_watch import TABLE
@@ -24,7 +24,6 @@ from tests.runtime.test_watch import TABLE
 LINK = "https://eu-central-1.console.aws.amazon.com/cloudwatch/home?region=eu-central-1#logsV2:page"
 OOM = stopped_task(exit_code=137, reason="OutOfMemoryError: Container killed due to memory usage")
 FAILED = Ending(outcome="failed", status="failed", error="RuntimeError: no rates\nfor SAR")
-END_LEASE = "update shiftlock.job_runs set lease_until = clock_timestamp() - interval '1 second'"
 # More than a day of a job that is rung each minute.
 NEWER = """
 insert into shiftlock.job_runs (job_name, run_key, lock_key, trigger, status, skip_reason, finished_at)

@@ -12,7 +12,7 @@ from ops.local.aws.errors import LocalDeployError
 from ops.local.aws.server import LocalAws
 
 SECONDS_TO_DEPLOY = 300.0
-SECONDS_BETWEEN_LOOKS = 0.1
+SECONDS_BETWEEN_LOOKS = 0.1  # CloudFormation tells nobody that a stack has settled; it has to be asked
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 # Every template of the CDK asks for this parameter before anything else is made.
 BOOTSTRAP_PARAMETER = "/cdk-bootstrap/hnb659fds/version"

@@ -21,7 +21,7 @@ from ops.local.aws.targets import Record, Targets
 
 logger = logging.getLogger("shiftlock.local.schedules")
 
-SECONDS_BETWEEN_SWEEPS = 1
+SECONDS_BETWEEN_SWEEPS = 1  # a schedule rings by the wall clock, which people set: it is looked at, not waited for
 
 
 class Schedules:
