@@ -173,7 +173,7 @@ def test_a_clock_whose_session_is_cut_goes_on_with_another(database_url: str, le
     due(ledger, "patient", 0)
     with clock(database_url) as process:
         wait_for(ledger, "begun")
-        due(ledger, "quick", 0)
+        due(ledger, "quick", 5)
         ledger.execute(CLOCKS_SESSION)
         [child] = children_of(process)
         child.terminate()  # its end is what the clock looks up for
@@ -190,7 +190,7 @@ def test_an_error_that_nobody_expected_ends_neither_the_clock_nor_its_jobs(
         wait_for(ledger, "begun")
         [child] = children_of(process)
         ledger.execute(POISON)
-        due(ledger, "quick", 0)
+        due(ledger, "quick", 5)  # of before the clock: a later one would have to be a tick of its schedule
         process.send_signal(signal.SIGCHLD)  # look up
         assert process.stdout is not None
         while json.loads(process.stdout.readline()).get("message") != "no passes":
