@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 from handlers.declaration.job import Job
 from handlers.declaration.placement import placement_complaints
+from handlers.declaration.queue_limits import queue_complaints
 
 
 class InvalidSchedule(ValueError):
@@ -51,18 +52,30 @@ class Catalogue:
 
 def declare(*jobs: Job) -> Catalogue:
     """The catalogue of these jobs. Raises InvalidSchedule with the complaints of all of them."""
-    complaints = tuple(f"{job.name}: {text}" for job in jobs for text in _complaints(job)) + _repeated_names(jobs)
+    complaints = (
+        *(f"{job.name}: {text}" for job in jobs for text in _complaints(job)),
+        *_repeated_names(jobs),
+        *_unknown_receivers(jobs),
+    )
     if complaints:
         raise InvalidSchedule(complaints)
     return Catalogue(jobs)
 
 
 def _complaints(job: Job) -> Iterator[str]:
-    yield from job.complaints()
-    yield from placement_complaints(job)
+    wrong = [*job.complaints(), *placement_complaints(job)]
+    yield from wrong or queue_complaints(job)
 
 
 def _repeated_names(jobs: tuple[Job, ...]) -> tuple[str, ...]:
     names = [job.name for job in jobs]
     repeated = sorted({name for name in names if names.count(name) > 1})
     return tuple(f"{name}: name {name!r} is given {names.count(name)} times: allowed is once" for name in repeated)
+
+
+def _unknown_receivers(jobs: tuple[Job, ...]) -> Iterator[str]:
+    known = {job.name for job in jobs if job.queue is not None}
+    for job in jobs:
+        for name in job.sends:
+            if name not in known:
+                yield f"{job.name}: sends {name!r}: allowed is jobs with a queue, {', '.join(sorted(known)) or 'none yet'}"

@@ -16,3 +16,8 @@ def minutes(count: float) -> timedelta:
 def hours(count: float) -> timedelta:
     """A span of `count` hours."""
     return timedelta(hours=count)
+
+
+def days(count: float) -> timedelta:
+    """A span of so many days of 24 hours."""
+    return timedelta(days=count)

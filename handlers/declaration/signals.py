@@ -40,3 +40,6 @@ class Signal(StrEnum):
     START_FAILED = "StartFailed"
     SECONDS_LATE = "SecondsLate"
     WATCHDOG_BEAT = "WatchdogBeat"
+    TIME_IN_QUEUE = "TimeInQueue"
+    DEAD_LETTER = "DeadLetter"
+    OUTBOX_AGE = "OutboxAge"

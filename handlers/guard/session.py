@@ -9,7 +9,7 @@ from handlers.guard.connection import Connect, open_connection, place_of
 from handlers.guard.errors import DatabaseUnavailable, SchemaTooOld, one_line
 
 # The newest migration whose tables or columns a start relies on, those of the schedulers included.
-SCHEMA_NEEDED = 3
+SCHEMA_NEEDED = 4
 
 INTRODUCE = """
 select pid, backend_start, (extract(epoch from current_setting('idle_session_timeout')::interval) * 1000)::bigint,
