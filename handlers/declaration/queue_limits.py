@@ -56,7 +56,7 @@ def queue_complaints(job: Job) -> Iterator[str]:
     if compute == "lambda" and queue.concurrency < 2:
         yield "queue.concurrency 1: allowed is 2 or more on Lambda; compute='fargate' takes one message at a time"
     if compute == "fargate" and job.longest_run > LONGEST_WORK:
-        yield f"longest_run {job.longest_run}: allowed is at most {LONGEST_WORK} for a message, which SQS hides for 12 h"
+        yield f"longest_run {job.longest_run}: allowed is at most {LONGEST_WORK} for a message: SQS hides it for 12 h"
     least = FACTOR * silence(job)
     if queue.visibility is not None and not least <= queue.visibility <= LONGEST_VISIBILITY:
         yield (
