@@ -75,7 +75,8 @@ def _repeated_names(jobs: tuple[Job, ...]) -> tuple[str, ...]:
 
 def _unknown_receivers(jobs: tuple[Job, ...]) -> Iterator[str]:
     known = {job.name for job in jobs if job.queue is not None}
+    allowed = ", ".join(sorted(known)) or "none yet"
     for job in jobs:
         for name in job.sends:
             if name not in known:
-                yield f"{job.name}: sends {name!r}: allowed is jobs with a queue, {', '.join(sorted(known)) or 'none yet'}"
+                yield f"{job.name}: sends {name!r}: allowed is the name of a job with a queue, {allowed}"

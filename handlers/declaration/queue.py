@@ -15,6 +15,8 @@ MOST_RECEIVES = 1000
 # "Maximum concurrency for Amazon SQS event sources", AWS Lambda developer guide, and what an account's Fargate bears.
 MOST_AT_ONCE = 1000
 
+USUAL_RETENTION = days(4)  # SQS keeps a message so long unless told otherwise
+
 
 @dataclass(frozen=True, slots=True)
 class Queue:
@@ -33,7 +35,7 @@ class Queue:
 
     concurrency: int = 10
     batch: int = 10
-    retention: timedelta = days(4)
+    retention: timedelta = USUAL_RETENTION
     visibility: timedelta | None = None
     fifo: bool = False
     receives: int | None = None

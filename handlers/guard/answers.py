@@ -26,6 +26,8 @@ class Claimed:
     """Seconds between the time the run was due and its start, on the database's clock."""
     began_at: datetime
     """When the attempt began, on the database's clock."""
+    parent_id: int | None = None
+    """The run that this one is a part of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,18 +46,20 @@ with given as materialized (
         status = 'running', lock_key = excluded.lock_key, last_run = excluded.last_run, attempt = run.attempt + 1,
         trigger = case when run.attempt = 0 then excluded.trigger else run.trigger end, waiting = false,
         fence = excluded.fence, holder = excluded.holder, backend_pid = excluded.backend_pid,
-        backend_start = excluded.backend_start, lease_until = excluded.lease_until, progress = null
+        backend_start = excluded.backend_start, lease_until = excluded.lease_until, progress = null,
+        message_until = null -- it has come; should this holder die, somebody must ring again
     where run.status = 'pending' and run.payload = excluded.payload
       -- A rule may ring up to a minute early; a person may ask for a run before its time.
       and (run.next_run <= clock_timestamp() + interval '1 minute' or excluded.trigger = 'manual')
-    returning id, attempt, infra_failures, fence, holder, run.tick, checkpoint, run.payload, run.next_run, last_run
+    returning id, attempt, infra_failures, fence, holder, run.tick, checkpoint, run.payload, run.next_run, last_run,
+              run.parent_id
 ), opened as (
     insert into shiftlock.job_attempts (run_id, attempt, fence, holder, compute, log_link)
     select id, attempt, fence, %(holder)s::text, %(compute)s::text, %(log_link)s::text from claimed
 )
 select prior.id as prior_id, prior.status, prior.reason, prior.result, prior.same_payload,
        claimed.id as run_id, given.lock_key, claimed.attempt, claimed.infra_failures, claimed.fence, claimed.holder,
-       claimed.tick, claimed.checkpoint, claimed.payload,
+       claimed.tick, claimed.checkpoint, claimed.payload, claimed.parent_id,
        greatest(0, extract(epoch from claimed.last_run - claimed.next_run))::float8 as start_delay,
        claimed.last_run as began_at,
        case when not %(row_only)s::boolean and locked.taken and claimed.id is null

@@ -20,7 +20,9 @@ with ended as (
         next_run = case when %(status)s::text = 'pending' then clock_timestamp() + %(retry_in)s else next_run end,
         infra_failures = infra_failures + %(infrastructure)s::integer,
         result = %(result)s, error_msg = %(error)s,
-        holder = null, backend_pid = null, backend_start = null, lease_until = null
+        holder = case when %(status)s::text = 'running' then 'its children' end,
+        lease_until = case when %(status)s::text = 'running' then timestamptz '2200-01-01 00:00Z' end,
+        may_fail = %(may_fail)s, backend_pid = null, backend_start = null
     where id = %(run_id)s and fence = %(fence)s and holder = %(holder)s and status = 'running'
     returning id, job_name
 ), attempt as (
@@ -59,6 +61,7 @@ def finish(session: Session, claimed: Claimed, ending: Ending) -> None:
         "error": ending.error,
         "retry_in": ending.retry_in,
         "infrastructure": ending.infrastructure,
+        "may_fail": ending.may_fail,
         "next_key": ending.next_key,
         "next_tick": ending.next_tick,
         "row_only": session.row_only,

@@ -4,6 +4,7 @@ from typing import Literal
 
 import psycopg
 
+from handlers.guard.children import settle
 from handlers.guard.errors import GuardError
 
 CANCEL = """
@@ -13,14 +14,14 @@ update shiftlock.job_runs set
     finished_at = case when status = 'pending' then clock_timestamp() end,
     error_msg = case when status = 'pending' then %(reason)s else error_msg end
 where id = %(run_id)s and status in ('pending', 'running')
-returning status
+returning status, may_fail is not null
 """
 
 RESOLVE = """
 update shiftlock.job_runs set
     status = %(status)s::text,
     finished_at = case when %(status)s::text in ('succeeded', 'failed') then clock_timestamp() end,
-    next_run = clock_timestamp(), error_msg = %(note)s, cancel_reason = null
+    next_run = clock_timestamp(), error_msg = %(note)s, cancel_reason = null, message_until = null
 where id = %(run_id)s and status = 'unknown'
 """
 
@@ -28,7 +29,7 @@ where id = %(run_id)s and status = 'unknown'
 RETRY = """
 update shiftlock.job_runs set
     status = 'pending', next_run = clock_timestamp(), finished_at = null, skip_reason = null, cancel_reason = null,
-    waiting = false
+    waiting = false, message_until = null
 where id = %(run_id)s and status in ('failed', 'skipped', 'cancelled')
 """
 
@@ -62,7 +63,10 @@ def cancel(connection: psycopg.Connection, run_id: int, reason: str) -> Literal[
     row = connection.execute(CANCEL, {"run_id": run_id, "reason": reason}).fetchone()
     if row is None:
         raise CannotIntervene(run_id, _status(connection, run_id), "pending and running")
-    return "cancelled" if row[0] == "cancelled" else "asked"
+    status, waits_for_children = row
+    # A run that waits for its children has no heartbeat that would tell it.
+    ended = status == "cancelled" or (waits_for_children and bool(settle(connection, run_id, failed=True)))
+    return "cancelled" if ended else "asked"
 
 
 def resolve(connection: psycopg.Connection, run_id: int, verdict: Verdict, note: str) -> None:

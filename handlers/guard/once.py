@@ -132,6 +132,10 @@ class Guard:
         row = self._over_a_session(lambda session: session.connection.execute(ANSWERED, facts).fetchone())
         return row == (True,)
 
+    def use(self, operation: Callable[[psycopg.Connection], Value]) -> Value:
+        """Do something else over the guard's session, twice if it breaks under it."""
+        return self._over_a_session(lambda session: operation(session.connection))
+
     def next_in_line(self, lock_key: int) -> Waiting | None:
         """The run that waits for this lock key, if one does."""
         return self._over_a_session(lambda session: next_in_line(session.connection, lock_key))

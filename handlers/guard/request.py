@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 Outcome = Literal["succeeded", "failed", "timed_out", "interrupted", "cancelled", "lost"]
-Status = Literal["succeeded", "failed", "pending", "unknown", "cancelled"]
+# running: the attempt is over, and the run waits for those that it has sent out.
+Status = Literal["succeeded", "failed", "pending", "unknown", "cancelled", "running"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,8 @@ class ClaimRequest:
 class Ending:
     """How an attempt ended (`outcome`), what becomes of its run (`status`), and which tick comes next.
 
-    retry_in: when `status` is pending, how long the run must wait. next_key, next_tick: the row to plan, if any.
+    retry_in: when `status` is pending, how long the run must wait. may_fail: when it is running, the share of its
+    children that may. next_key, next_tick: the row to plan, if any.
     """
 
     outcome: Outcome
@@ -53,5 +55,6 @@ class Ending:
     error: str | None = None
     retry_in: timedelta = timedelta()
     infrastructure: bool = False
+    may_fail: float | None = None
     next_key: str | None = None
     next_tick: datetime | None = None

@@ -25,7 +25,7 @@ RUNNER_MAY = {
     "job_runs": "select insert update delete",
     "job_attempts": "select insert update",
     "run_steps": "select insert",
-    "outbox": "select insert delete update",
+    "outbox": "select insert delete",
     "idempotency_records": "select insert update delete",
 }
 EVERY_TABLE = "*"

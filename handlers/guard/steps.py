@@ -30,6 +30,14 @@ select mine.id, step_key, %(fence)s from mine, unnest(%(keys)s::text[]) as step_
 """
 
 
+# As in RECORD, for work that needs no record of its own.
+HOLD = """
+select set_config('idle_in_transaction_session_timeout', %(lease)s, true)
+from shiftlock.job_runs
+where id = %(run_id)s and fence = %(fence)s and holder = %(holder)s and status = 'running' for share
+"""
+
+
 class Steps:
     """The steps of one claimed run, on the job's own connection."""
 
@@ -51,6 +59,20 @@ class Steps:
                 return
             yield self._connection
             self._record([key])
+
+    @contextmanager
+    def held(self) -> Iterator[psycopg.Connection]:
+        """One transaction for statements that may come again, and then do nothing. Raises Fenced, as `step` does."""
+        with self._connection.transaction():
+            yield self._connection
+            facts = {
+                "run_id": self._claimed.run_id,
+                "fence": self._claimed.fence,
+                "holder": self._claimed.holder,
+                "lease": self._lease,
+            }
+            if self._connection.execute(HOLD, facts).fetchone() is None:
+                raise Fenced(self._claimed.run_id, self._claimed.fence)
 
     def each(
         self,

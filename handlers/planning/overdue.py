@@ -26,6 +26,7 @@ OLDEST_DUE = """
 select run.job_name, extract(epoch from clock_timestamp() - min(run.next_run))::float8
 from shiftlock.job_runs as run join shiftlock.jobs as job on job.name = run.job_name and job.paused_at is null
 where run.status = 'pending' and run.next_run <= clock_timestamp() and run.job_name = any(%(jobs)s)
+  and run.trigger <> 'queue' -- how long messages wait is the queue's to tell
 group by run.job_name
 """
 

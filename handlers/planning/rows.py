@@ -69,6 +69,8 @@ and run.id in (
     select id from (
         select id, row_number() over (partition by job_name order by next_run desc) as newest from shiftlock.job_runs
         where status = 'pending' and next_run <= clock_timestamp() and job_name = any(%(jobs)s)
+          -- A message is on its way for the others.
+          and (trigger <> 'queue' or coalesce(message_until <= clock_timestamp(), true))
     ) as due where newest <= %(most)s
 ) order by next_run, id
 """  # noqa: S608 - of constants

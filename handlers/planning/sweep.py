@@ -14,6 +14,7 @@ from handlers.declaration.catalogue import Catalogue
 from handlers.declaration.cron import Cron
 from handlers.declaration.job import Job
 from handlers.declaration.spread import offset
+from handlers.guard.children import Settled, Waiting, settle_all
 from handlers.guard.lock import register
 from handlers.guard.rescue import rescue
 from handlers.planning import rows
@@ -36,7 +37,7 @@ class Pass:
     """What one pass did and found. at: database time. starts: what to start, each with its job, first things first.
 
     coming: when there will be something to do again, if nobody does anything before. more: there was more due than one
-    pass judges, and the next goes on with it.
+    pass judges, and the next goes on with it. settled, waiting: runs that have ended with their children, or go on.
     """
 
     at: datetime
@@ -46,6 +47,8 @@ class Pass:
     skipped: tuple[tuple[str, Skip], ...]
     lost: tuple[Lost, ...]
     starts: tuple[tuple[Job, Start], ...]
+    settled: tuple[Settled, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
 
 
 def sweep(
@@ -67,8 +70,11 @@ def sweep(
     """
     known = _registered(connection, catalogue)
     at = max((one.now for one in known.values()), default=datetime.now(UTC))  # without any job nothing depends on it
-    planned, behind, superseded = _plan(connection, [job for job in catalogue if job.name not in off], known, at)
+    planned, behind, superseded = _plan(
+        connection, [job for job in catalogue if job.scheduled and job.name not in off], known, at
+    )
     lost = tuple(_rescue(connection, catalogue, lost_budget))
+    settled, waiting = settle_all(connection)
     due: dict[str, list[Due]] = {job.name: [] for job in catalogue}
     gone_already = {skip.due.run_id for _, skip in superseded}
     for name, one in rows.due_runs(connection, list(due), again=again):
@@ -90,6 +96,8 @@ def sweep(
         tuple((job, skip) for job, skip in skips if skip.due.run_id in gone),
         lost,
         tuple(sorted(starts, key=lambda start: _rank(start[1]))),
+        tuple(settled),
+        tuple(waiting),
     )
 
 

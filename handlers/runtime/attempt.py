@@ -88,6 +88,7 @@ class Attempt:
             infra_failures=self.claimed.infra_failures,
             fatal=performed.fatal,
             jitter=full_jitter(),
+            waits_for_children=self.context.may_fail is not None,
         )
 
     def _record(self, performed: Performed, decision: Decision) -> Report:
@@ -104,6 +105,7 @@ class Attempt:
             error=error,
             retry_in=decision.wait,
             infrastructure=performed.outcome in ("lost", "interrupted"),
+            may_fail=self.context.may_fail if decision.status == "running" else None,
             next_key=None if next_tick is None else tick_key(next_tick),
             next_tick=next_tick,
         )
@@ -128,6 +130,8 @@ class Attempt:
             attempt=self.run.attempt,
             value=performed.value,
             error=error,
+            status=decision.status if result not in (Result.FENCED, Result.UNAVAILABLE) else None,
+            retry_in=decision.wait if decision.status == "pending" else None,
         )
 
     def _give_up(self, interruption: Interruption) -> None:

@@ -8,12 +8,13 @@ import sys
 from collections.abc import Mapping
 
 from handlers.guard.errors import GuardError, SchemaTooOld
+from handlers.planning.sweep import Pass
 from handlers.runtime.children import Children, Command, task_entry
 from handlers.runtime.clock import Clock
 from handlers.runtime.database import connection_strings
 from handlers.runtime.iam_token import NoCredentials
 from handlers.runtime.logs import open_log
-from handlers.runtime.metrics import count_pass
+from handlers.runtime.metrics import count_parents, count_pass
 from handlers.runtime.report import EXIT_BAD_INPUT, EXIT_CODES, EXIT_SCHEMA_TOO_OLD, Result
 from handlers.runtime.settings import InvalidSettings, read_settings
 from handlers.runtime.task_entry import stop_on_signal
@@ -30,7 +31,7 @@ def main(environ: Mapping[str, str] = os.environ, command: Command = task_entry)
             children=Children(environ, settings.children, command),
             log=open_log(),
             stop=stop_on_signal(),
-            on_pass=lambda made: count_pass(settings.environment),
+            on_pass=lambda made: _count(settings.environment, made),
         )
         clock.serve()
     except (InvalidSettings, NoCredentials) as error:
@@ -43,6 +44,11 @@ def main(environ: Mapping[str, str] = os.environ, command: Command = task_entry)
         print(f"clock_entry: {error}", file=sys.stderr)
         return EXIT_CODES[Result.UNAVAILABLE]
     return 0
+
+
+def _count(environment: str, made: Pass) -> None:
+    count_pass(environment)
+    count_parents(environment, made.settled, made.waiting)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """What a job is given: its run, its database and the ways to have effects once."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 from aws_lambda_powertools.logging import Logger
@@ -14,28 +16,41 @@ from handlers.guard.answers import Claimed
 from handlers.guard.bounded import BoundedConnection
 from handlers.guard.connection import open_connection, work_session
 from handlers.guard.once import Guard
+from handlers.guard.outbox import NewRun, enqueue
 from handlers.guard.steps import Steps, idempotency_key
 from handlers.runtime.observer import RunFacts
+from handlers.runtime.outlet import NO_OUTLET, Outlet
 from handlers.runtime.stop import Stop
 from handlers.runtime.supervisor import Interruption
 
+if TYPE_CHECKING:
+    from handlers.files.bucket import Bucket
+
 Item = TypeVar("Item")
+
+# Runs that are asked for in one transaction: short enough that a heartbeat never waits for it.
+FAN_OUT_BATCH = 1000
 
 
 class Context:
     """The one argument of a job's function."""
 
-    def __init__(self, run: RunFacts, claimed: Claimed, guard: Guard, stop: Stop, log: Logger) -> None:
+    def __init__(
+        self, run: RunFacts, claimed: Claimed, guard: Guard, stop: Stop, log: Logger, outlet: Outlet = NO_OUTLET
+    ) -> None:
         self.job = run.job
         self.run_key = run.run_key
         self.trigger = run.trigger
         self.attempt = run.attempt
-        self.payload: Mapping[str, Any] = claimed.payload
         self.log = log
+        # What is allowed to fail of the runs that it waits for; None while it waits for none.
+        self.may_fail: float | None = None
+        self._outlet = outlet
         self._tick = run.tick
         self._claimed = claimed
         self._guard = guard
         self.stop = stop
+        self.has_sent = False
         self.done = 0
         self.total: int | None = None
 
@@ -45,6 +60,16 @@ class Context:
         if self._tick is None:
             raise LookupError(f"run {self.run_key} of {self.job} has no tick: start it with one")
         return self._tick
+
+    @cached_property
+    def payload(self) -> Mapping[str, Any]:
+        """What the run is about, as its sender or a person has said. Raises what fetching a large one raises."""
+        return self._outlet.payload(self.job, self._claimed.payload)
+
+    @cached_property
+    def files(self) -> Bucket:
+        """The environment's bucket. Raises NotConfigured where there is none."""
+        return self._outlet.bucket()
 
     @property
     def stopping(self) -> bool:
@@ -95,6 +120,71 @@ class Context:
         done = self._steps.each(items, work, key=key, batch=batch, before_batch=before_batch)
         self.progress(len(items), len(items))
         return done
+
+    def enqueue(
+        self,
+        tx: psycopg.Connection,
+        job: str,
+        payload: Mapping[str, Any],
+        *,
+        key: str,
+        partition: str | None = None,
+        delay: timedelta = timedelta(),
+    ) -> bool:
+        """Have another job run on the payload, if and when the transaction commits; whether the key is new to it.
+
+        The message is sent at once after the run, or within a minute by the watchdog. Raises NotDeclared, KeyTaken,
+        TooManyHops, MalformedMessage.
+        """
+        queue = self._outlet.receiver(self.job, job)
+        run = NewRun(key, dict(payload), partition, max(delay, queue.delay))
+        self._outlet.check(job, queue, run)
+        new = enqueue(tx, job, [run], sender=self._claimed.run_id, message_lasts=self._outlet.message_lasts(queue))
+        self.has_sent = True
+        return new > 0
+
+    def fan_out(
+        self,
+        job: str,
+        items: Sequence[Item],
+        *,
+        key: Callable[[Item], str],
+        payload: Callable[[Item], Mapping[str, Any]],
+        partition: Callable[[Item], str] | None = None,
+        wait: bool = True,
+        may_fail: float = 0.0,
+    ) -> int:
+        """Have another job run once for each item, as a part of this run; how many of them are new.
+
+        They are keyed by this run and the item: another attempt adds none twice. With `wait` this run, once its
+        function has returned, goes on without a process until the last of them has ended, and fails if more than the
+        share `may_fail` (0 to 1) of them have not succeeded. Raises NotDeclared, KeyTaken, TooManyHops,
+        MalformedMessage.
+        """
+        queue = self._outlet.receiver(self.job, job)
+        if not 0 <= may_fail <= 1:
+            raise ValueError(f"may_fail is {may_fail}: allowed is a share from 0 to 1")
+        new = 0
+        for start in range(0, len(items), FAN_OUT_BATCH):
+            self.stop_if_asked()
+            runs = [
+                NewRun(
+                    f"{self.job}/{self.run_key}/{key(item)}",
+                    dict(payload(item)),
+                    None if partition is None else partition(item),
+                    queue.delay,
+                )
+                for item in items[start : start + FAN_OUT_BATCH]
+            ]
+            for run in runs:
+                self._outlet.check(job, queue, run)
+            with self._steps.held() as tx:
+                run_id, lasts = self._claimed.run_id, self._outlet.message_lasts(queue)
+                new += enqueue(tx, job, runs, sender=run_id, parent=run_id, message_lasts=lasts)
+        self.has_sent = True
+        if wait:
+            self.may_fail = may_fail
+        return new
 
     def progress(self, done: int, total: int | None = None) -> None:
         """Note how far the job is; the heartbeat shows it."""

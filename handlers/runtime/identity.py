@@ -11,8 +11,8 @@ from handlers.declaration.job import Job
 from handlers.declaration.run_key import tick_key
 
 # rule, schedule: of EventBridge. clock: the scheduler of our own. catch-up: a tick that was missed. retry: a run that
-# is due again. manual: a person.
-Trigger = Literal["rule", "schedule", "clock", "catch-up", "retry", "manual"]
+# is due again. queue: a message. manual: a person.
+Trigger = Literal["rule", "schedule", "clock", "catch-up", "retry", "queue", "manual"]
 TRIGGERS: tuple[Trigger, ...] = get_args(Trigger)
 
 # EventBridge fires somewhere within the minute and clocks differ: an event just before a tick means that tick.
@@ -32,6 +32,7 @@ class Delivery:
 
     partition: the part of the job it is about, such as one restaurant; parts are locked apart from each other.
     run_id: the run of the ledger that it is about; `at`, payload and partition are then the run's own.
+    key: of a message, its sender's; the run is then that of the key, and has no tick.
     """
 
     trigger: str
@@ -39,6 +40,7 @@ class Delivery:
     payload: Mapping[str, Any] = field(default_factory=dict)
     partition: str | None = None
     run_id: int | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,10 @@ def _instant(time: object) -> datetime | None:
 
 
 def identify(job: Job, delivery: Delivery) -> Identity:
-    """The run that the delivery means: the latest tick at or before its time, never the time of arrival."""
+    """The run that the delivery means: that of a message's key, or the latest tick at or before the delivery's time,
+    never the time of arrival."""
+    if delivery.key is not None:
+        return Identity(delivery.key, None)
     if delivery.at is None:
         return Identity(f"manual:{uuid4()}", None)
     return _of_tick(_tick_meant(job.schedule, delivery.at), delivery)

@@ -9,12 +9,12 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from handlers.declaration.signals import CLOCK, ENVIRONMENT, JOB, NAMESPACE, SERVICE_NAME, WATCHDOG, Signal
 from handlers.guard.answers import AlreadyDone, Busy, Exhausted, Overlap
+from handlers.guard.children import Settled, Waiting
 from handlers.runtime.observer import Beat, Ended, Refused, RunEvent, Started, Unrecorded
 
 Measure = tuple[Signal, MetricUnit, float]
 
 _OUTCOME_SIGNALS = {
-    "succeeded": Signal.SUCCEEDED,
     "timed_out": Signal.TIMED_OUT,
     "interrupted": Signal.INTERRUPTED,
 }
@@ -52,6 +52,33 @@ def count_watch(environment: str, *, late: Mapping[str, float], lost: Sequence[t
         _write(environment, job, [(Signal.SECONDS_LATE, MetricUnit.Seconds, seconds)], {})
     for job, status in lost:
         count_loss(environment, job, Signal.LOST, status)
+
+
+def count_settled(environment: str, job: str, status: str) -> None:
+    """Count the end of a run that has waited for its children, for which no process speaks."""
+    signal = {"succeeded": Signal.SUCCEEDED, "failed": Signal.FAILED}.get(status)
+    if signal is not None:
+        _write(environment, job, [(signal, MetricUnit.Count, 1)], {})
+
+
+def count_parents(environment: str, settled: Iterable[Settled], waiting: Iterable[Waiting]) -> None:
+    """Count the runs that have ended with their children, and say how far the others are: no process does."""
+    for ended in settled:
+        count_settled(environment, ended.job, ended.status)
+    for one in waiting:
+        beat: list[Measure] = [(Signal.HEARTBEAT, MetricUnit.Count, 1), (Signal.ITEMS_DONE, MetricUnit.Count, one.done)]
+        _write(environment, one.job, beat, {})
+
+
+def count_outbox(environment: str, oldest_age: float) -> None:
+    """Say for how many seconds the oldest message has been waiting to be sent."""
+    _write(environment, WATCHDOG, [(Signal.OUTBOX_AGE, MetricUnit.Seconds, oldest_age)], {})
+
+
+def count_message(environment: str, job: str, signal: Signal, value: float = 1) -> None:
+    """Count something of a message: how long (seconds) it has been in its queue, or that it is a dead letter."""
+    unit = MetricUnit.Seconds if signal is Signal.TIME_IN_QUEUE else MetricUnit.Count
+    _write(environment, job, [(signal, unit, value)], {})
 
 
 def count_loss(environment: str, job: str, signal: Signal, status: str) -> None:
@@ -93,6 +120,8 @@ def measures(event: RunEvent) -> Iterator[Measure]:
             yield Signal.DURATION, MetricUnit.Seconds, seconds
             if outcome in _OUTCOME_SIGNALS:
                 yield _OUTCOME_SIGNALS[outcome], MetricUnit.Count, 1
+            if status == "succeeded":
+                yield Signal.SUCCEEDED, MetricUnit.Count, 1
             if status in ("failed", "unknown"):
                 yield Signal.FAILED, MetricUnit.Count, 1
         case Refused(answer=AlreadyDone()):

@@ -57,7 +57,7 @@ def handler(event: object, context: object) -> dict[str, list[Mapping[str, objec
                     log_record(log, finding, new)
                 else:
                     log.info("nothing to record", extra={"job": finding.job, "because": finding.why})
-            tell += map(entry, ended_badly(connection, found))
+            tell += map(entry, ended_badly(connection, found, [new.run_id for new in recorded]))
     else:
         log.debug("an event of no job")
     return answer(recorded, within_reach(tell, log))

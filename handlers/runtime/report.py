@@ -1,6 +1,7 @@
 """The result of running a job, and the exit code a task gives it."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -97,7 +98,11 @@ DUPLICATES = frozenset({Result.ALREADY_DONE, Result.BUSY})
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of the start, for which run. attempt is 0 where none was claimed; error is one line."""
+    """What came of the start, for which run. attempt is 0 where none was claimed; error is one line.
+
+    status: what the ledger says of the run now, where this start has looked or has written it. retry_in: when that is
+    pending, how long it must wait.
+    """
 
     job: str
     run_key: str
@@ -107,6 +112,8 @@ class Report:
     attempt: int = 0
     value: Any = None
     error: str | None = None
+    status: str | None = None
+    retry_in: timedelta | None = None
 
     @property
     def exit_code(self) -> int:
@@ -119,7 +126,8 @@ def refused(job: str, run_key: str, answer: Refusal) -> Report:
     result = _REFUSALS[type(answer)]
     value = answer.result if isinstance(answer, AlreadyDone) else None
     run_id = answer.run_id if isinstance(answer, AlreadyDone | Held | Exhausted | OtherPayload) else 0
-    return Report(job, run_key, result, describe(answer), run_id=run_id, value=value)
+    status = answer.status if isinstance(answer, AlreadyDone) else None
+    return Report(job, run_key, result, describe(answer), run_id=run_id, value=value, status=status)
 
 
 def describe(answer: Refusal) -> str:

@@ -22,21 +22,33 @@ class Fatal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The run's next status; when that is pending, the wait before it may start again."""
+    """The run's next status; when that is pending, the wait before it may start again.
 
-    status: Literal["succeeded", "failed", "pending", "unknown", "cancelled"]
+    running: it waits for the runs that it has sent out.
+    """
+
+    status: Literal["succeeded", "failed", "pending", "unknown", "cancelled", "running"]
     because: str
     wait: timedelta = timedelta()
 
 
 def after(
-    outcome: AttemptOutcome, job: Job, *, attempt: int, infra_failures: int, fatal: bool, jitter: float
+    outcome: AttemptOutcome,
+    job: Job,
+    *,
+    attempt: int,
+    infra_failures: int,
+    fatal: bool,
+    jitter: float,
+    waits_for_children: bool = False,
 ) -> Decision:
     """What follows when attempt number `attempt` ends like this.
 
     infra_failures: earlier attempts that ended through no fault of the job. jitter: 0 to 1, the part of the longest
     wait to take.
     """
+    if outcome == "succeeded" and waits_for_children:
+        return Decision("running", "the job returned, and the runs that it has sent out go on")
     if outcome == "succeeded":
         return Decision("succeeded", "the job returned")
     if outcome == "cancelled":

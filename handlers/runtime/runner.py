@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from aws_lambda_powertools.logging import Logger
 
+from handlers.declaration.catalogue import Catalogue
 from handlers.declaration.job import Job
 from handlers.guard.answers import Claimed
 from handlers.guard.lock import lock_key
@@ -19,13 +20,16 @@ from handlers.guard.yielding import Waiting
 from handlers.runtime.attempt import Attempt
 from handlers.runtime.context import Context
 from handlers.runtime.database import connection_strings
+from handlers.runtime.follow_up import FollowUp
 from handlers.runtime.identity import Delivery, Identity, MalformedDelivery, identify, identify_by_minute
 from handlers.runtime.observer import Observer, Refused, RunEvent, RunFacts
+from handlers.runtime.outlet import Outlet
 from handlers.runtime.patience import patience
 from handlers.runtime.report import Report, Result, refused
 from handlers.runtime.retry import INFRASTRUCTURE_BUDGET, fits_in_process
 from handlers.runtime.settings import Settings
 from handlers.runtime.stop import Stop
+from handlers.schedule import SCHEDULE
 
 # Whether this process has said that it works behind a pooler: once is enough for all its runs.
 _SAID_POOLED: list[bool] = []
@@ -36,7 +40,8 @@ class Runner:
     """Runs deliveries in this process, one at a time.
 
     compute: what this process runs on, for the ledger. log_link: where a person reads what it prints. ends_at: when it
-    must be done, on the monotonic clock; None when it has no end of its own.
+    must be done, on the monotonic clock; None when it has no end of its own. waits: whether it waits in this process
+    for what a later start would find as well, such as the end of a backoff; a consumer of messages does not.
     """
 
     settings: Settings
@@ -46,6 +51,8 @@ class Runner:
     compute: str
     ends_at: float | None = None
     log_link: str | None = None
+    waits: bool = True
+    catalogue: Catalogue = SCHEDULE
 
     def run(self, job: Job, delivery: Delivery) -> Report:
         """Run the job until its run has ended, waits in the ledger, or is not ours.
@@ -77,7 +84,8 @@ class Runner:
         return self._again(job, run, delivery.trigger)
 
     def _again(self, job: Job, run: Waiting, trigger: str) -> ClaimRequest:
-        delivery = Delivery(trigger, run.tick, run.payload, run.partition)
+        key = run.run_key if run.trigger == "queue" else None
+        delivery = Delivery(trigger, run.tick, run.payload, run.partition, key=key)
         return self._request(job, delivery, Identity(run.run_key, run.tick))
 
     def _until_ended(self, job: Job, guard: Guard, request: ClaimRequest) -> tuple[Report, int | None]:
@@ -90,6 +98,9 @@ class Runner:
                 if wait is None or self.stop.wait(wait.total_seconds()):
                     return report, answer.lock_key
                 continue
+            if not self.waits:
+                self._tell(Refused(_facts(request), answer))
+                return refused(job.name, request.run_key, answer), None
             first_no = first_no or time.monotonic()
             waited = time.monotonic() - first_no
             more = patience(job, answer, waited=waited, lease=self.settings.lease.total_seconds())
@@ -112,17 +123,22 @@ class Runner:
             lease=self.settings.lease,
             payload=delivery.payload,
             partition=delivery.partition,
-            own_lock_key=lock_key(f"{job.name} {identity.run_key}") if job.overlap == "allow" else None,
-            overlap=job.overlap,
+            own_lock_key=lock_key(f"{job.name} {identity.run_key}") if _apart(job, delivery) else None,
+            # Where messages meet, the later ones wait: none of them is a moment that can be missed.
+            overlap=job.overlap if delivery.key is None else "skip",
             on_lost=job.on_lost,
             lost_budget=INFRASTRUCTURE_BUDGET,
         )
 
     def _attempt(self, job: Job, run: RunFacts, claimed: Claimed, guard: Guard) -> tuple[Report, timedelta | None]:
         """Carry out one attempt; its report, and how long to wait before this process tries again, if it should."""
-        context = Context(run, claimed, guard, self.stop, self.log)
+        outlet = Outlet(self.catalogue, self.settings.queues, self.settings.files)
+        context = Context(run, claimed, guard, self.stop, self.log, outlet)
         attempt = Attempt(job, run, claimed, guard, context, self._tell, self._left())
         report, decision, performed = attempt.carry_out()
+        FollowUp(guard, self.settings, self.catalogue, self.log).after(job, claimed, context, report)
+        if not self.waits:
+            return report, None
         if report.result is not Result.RETRY_LATER:
             return report, None
         left = self._left()
@@ -154,6 +170,11 @@ class Runner:
     def _tell(self, event: RunEvent) -> None:
         for observer in self.observers:
             observer(event)
+
+
+def _apart(job: Job, delivery: Delivery) -> bool:
+    """Whether the run overlaps with all others of the job: how many messages are worked on at once is the queue's."""
+    return (delivery.partition is None and delivery.key is not None) or job.overlap == "allow"
 
 
 def _may_have_a_line(job: Job, request: ClaimRequest) -> bool:

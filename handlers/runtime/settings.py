@@ -39,12 +39,18 @@ class IamDatabase:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The runtime's settings. lease: how long a silent holder keeps its run. children: a clock's, at most, at once."""
+    """The runtime's settings.
+
+    lease: how long a silent holder keeps its run. children: a clock's, at most, at once. queues: what the URLs of the
+    queues begin with; None where there are none, and the ledger is the only queue. files: name of the bucket of files.
+    """
 
     environment: str
     database: DatabaseUrl | IamDatabase
     lease: timedelta = timedelta(seconds=30)
     children: int = 8
+    queues: str | None = None
+    files: str | None = None
 
 
 def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -67,7 +73,8 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         )
     if reader.complaints:
         raise InvalidSettings(tuple(reader.complaints))
-    return Settings(environment, database, timedelta(seconds=lease), children)
+    queues, files = environ.get(PREFIX + "QUEUES") or None, environ.get(PREFIX + "FILES") or None
+    return Settings(environment, database, timedelta(seconds=lease), children, queues, files)
 
 
 class _Reader:

@@ -1,13 +1,16 @@
 """What the watchdog does in its minute: a pass over the ledger, and what is to be done outside its network then."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 
 import psycopg
 
 from handlers.declaration.catalogue import Catalogue
 from handlers.declaration.duration import minutes
+from handlers.declaration.job import Job
 from handlers.guard.bad_end import bad_ends
+from handlers.guard.ring import ring
+from handlers.planning.misfire import Start
 from handlers.planning.overdue import oldest_due, overdue_tasks
 from handlers.planning.rows import call
 from handlers.planning.sweep import Pass, sweep
@@ -16,6 +19,8 @@ from handlers.runtime.tell import Entry, entry
 
 # Each start is a call of an AWS API, ten a second or so; what is left over is started in the next pass.
 MOST_STARTS = 200
+# A ring is a row of the outbox, of which a thousand are sent in some seconds.
+MOST_RINGS = 1000
 # Between a task's own end at its deadline and its stop from outside.
 MARGIN = minutes(2)
 
@@ -53,11 +58,13 @@ class Stop:
 class Watch:
     """What came of it. late: seconds since the oldest due run of each job should have started, 0 where none is due.
 
-    tell: the runs that were lost once too often, or that wait for a person now.
+    rung: runs of messages that wait without one, which have a new one in the outbox now. tell: the runs that were lost
+    once too often, or that wait for a person now.
     """
 
     made: Pass
     starts: tuple[Order, ...]
+    rung: frozenset[int]
     stops: tuple[Stop, ...]
     late: dict[str, float]
     tell: tuple[Entry, ...]
@@ -68,7 +75,7 @@ class Watch:
             "at": self.made.at.isoformat(),
             "starts": [asdict(order) for order in self.starts],
             "stops": [asdict(stop) for stop in self.stops],
-            "more": self.made.more or len(self.made.starts) > MOST_STARTS,
+            "more": self.made.more or len(self.made.starts) > len(self.starts) + len(self.rung),
         }
 
 
@@ -78,8 +85,9 @@ def watch(
     *,
     environment: str,
     off: Collection[str] = (),
+    queues: bool = False,
 ) -> Watch:
-    """Make one pass. off: see `sweep`. Raises psycopg.Error."""
+    """Make one pass. off: see `sweep`. queues: whether messages are sent here. Raises psycopg.Error."""
     made = sweep(
         connection,
         catalogue,
@@ -89,7 +97,9 @@ def watch(
         off=off,
         again=ORDER_AGAIN,
     )
-    starts = made.starts[:MOST_STARTS]
+    by_message = [made_start for made_start in made.starts if queues and _by_message(*made_start)]
+    directly = [made_start for made_start in made.starts if not (queues and _by_message(*made_start))]
+    starts = directly[:MOST_STARTS]
     called = call(connection, [start.due.run_id for _, start in starts], again=ORDER_AGAIN) if starts else set()
     limits = {job.name: job.longest_run + job.stop_within + MARGIN for job in catalogue}
     return Watch(
@@ -105,7 +115,18 @@ def watch(
             for job, start in starts
             if start.due.run_id in called
         ),
+        _ring(connection, by_message[:MOST_RINGS]),
         tuple(Stop(*task) for task in overdue_tasks(connection, limits)),
         {job.name: 0.0 for job in catalogue} | oldest_due(connection, [job.name for job in catalogue]),
         tuple(map(entry, bad_ends(connection, [lost.run_id for lost in made.lost]))) if made.lost else (),
     )
+
+
+def _by_message(job: Job, start: Start) -> bool:
+    """Whether a message is what starts the run: its queue then says how many of them go on at once."""
+    return start.due.trigger == "queue" and job.queue is not None
+
+
+def _ring(connection: psycopg.Connection, starts: Sequence[tuple[Job, Start]]) -> frozenset[int]:
+    lasts = {job.name: job.queue.retention for job, _ in starts if job.queue is not None}
+    return frozenset(ring(connection, [start.due.run_id for _, start in starts], lasts)) if starts else frozenset()

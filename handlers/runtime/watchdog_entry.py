@@ -5,14 +5,17 @@ is outside ("Capturing records of Lambda asynchronous invocations", on-success d
 """
 
 import os
+import time
 from collections.abc import Mapping
 from datetime import timedelta
 
 from handlers.guard.session import open_session
+from handlers.queues.publish import Publisher
 from handlers.runtime.database import connection_strings
 from handlers.runtime.logs import open_log
-from handlers.runtime.metrics import count_watch
+from handlers.runtime.metrics import count_outbox, count_parents, count_watch
 from handlers.runtime.pass_log import log_pass
+from handlers.runtime.relay import log_relayed, relay
 from handlers.runtime.retention import prune_some
 from handlers.runtime.settings import read_settings
 from handlers.runtime.tell import within_reach
@@ -21,6 +24,8 @@ from handlers.schedule import SCHEDULE
 
 # A pass ends within the minute; its statements are not waited for longer.
 SESSION = timedelta(seconds=50)
+# What is not sent by then (seconds), the next pass sends.
+RELAY_UNTIL = 40.0
 
 
 def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
@@ -30,13 +35,21 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     Raises the settings' and the database's errors: Lambda counts the invocation as failed, and its record goes to the
     dead-letter queue.
     """
+    began = time.monotonic()
     settings = read_settings()
     log = open_log()
     session = open_session(connection_strings(settings.database), lease=SESSION, name="shiftlock watchdog")
     with session.connection as connection:
         off = os.environ.get("SHIFTLOCK_SCHEDULES_OFF", "").split(",")
         prune_some(connection, log)
-        seen = watch(connection, SCHEDULE, environment=settings.environment, off=off)
+        seen = watch(
+            connection, SCHEDULE, environment=settings.environment, off=off, queues=settings.queues is not None
+        )
+        if settings.queues is not None:
+            sent = relay(connection, Publisher(settings.queues, SCHEDULE), SCHEDULE, ends_at=began + RELAY_UNTIL)
+            log_relayed(log, sent)
+            count_outbox(settings.environment, sent.oldest_age)
     log_pass(log, seen.made)
+    count_parents(settings.environment, seen.made.settled, seen.made.waiting)
     count_watch(settings.environment, late=seen.late, lost=[(lost.job, lost.status) for lost in seen.made.lost])
     return seen.orders() | {"tell": within_reach(seen.tell, log)}

@@ -16,10 +16,19 @@ import psycopg
 from handlers.declaration.job import Job
 from handlers.declaration.policy import Retry
 from handlers.declaration.signals import Signal
+from handlers.guard.children import Settled, Waiting
 from handlers.guard.lock import register
 from handlers.runtime.context import Context
 from handlers.runtime.logs import LogObserver, open_log
-from handlers.runtime.metrics import MetricsObserver, count_loss, count_pass, count_watch
+from handlers.runtime.metrics import (
+    MetricsObserver,
+    count_loss,
+    count_message,
+    count_outbox,
+    count_parents,
+    count_pass,
+    count_watch,
+)
 from handlers.runtime.observer import Beat, RunEvent, RunFacts, Started
 from handlers.runtime.stop import Stop
 from tests.guard.holders import claimed, guard_on, request
@@ -158,6 +167,14 @@ def pass_of_the_watchdog(url: str) -> None:
     """What it says of itself, of a job that is late, and of runs whose processes are gone."""
     count_watch("test", late={"waiting": 7.0}, lost=[("lost", "pending"), ("lost-for-good", "failed")])
     count_loss("test", "never-started", Signal.START_FAILED, "pending")
+    count_outbox("test", 3.0)
+    count_parents("test", [Settled(1, "parent", "key", "succeeded")], [Waiting("parent-at-work", 2, 3)])
+
+
+def messages(url: str) -> None:
+    """What consumers say of a message that has waited, and of one that nobody can work on."""
+    count_message("test", "by-message", Signal.TIME_IN_QUEUE, 4.0)
+    count_message("test", "by-message", Signal.DEAD_LETTER)
 
 
 WAYS: tuple[Callable[[str], None], ...] = (
@@ -176,6 +193,7 @@ WAYS: tuple[Callable[[str], None], ...] = (
     unrecorded,
     pass_of_a_clock,
     pass_of_the_watchdog,
+    messages,
 )
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from handlers.declaration.catalogue import Catalogue
 from handlers.declaration.cron import cron
 from handlers.declaration.job import Job
 from handlers.declaration.policy import Retry
@@ -43,8 +44,10 @@ def run(
     lease: timedelta = timedelta(seconds=30),
     observers: Sequence[Observer] | None = None,
     partition: str | None = None,
+    others: Sequence[Job] = (),
+    **facts: Any,
 ) -> Report:
-    """The report of one delivery."""
+    """The report of one delivery. others: the jobs that it may send to. facts: more of the delivery."""
     log = open_log()
     runner = Runner(
         settings=Settings("test", DatabaseUrl(url), lease),
@@ -53,5 +56,6 @@ def run(
         stop=stop or Stop(),
         compute="test",
         ends_at=None if seconds_left is None else time.monotonic() + seconds_left,
+        catalogue=Catalogue((job, *others)),
     )
-    return runner.run(job, Delivery(trigger, at, partition=partition))
+    return runner.run(job, Delivery(trigger, at, partition=partition, **facts))

@@ -108,3 +108,40 @@ def stop_the_process_once(context: Context) -> Mapping[str, object]:
     if context.attempt == 1:
         os.kill(os.getpid(), signal.SIGSTOP)
     return {"attempt": context.attempt}
+
+
+def send_one_for_each_tenant(context: Context) -> Mapping[str, object]:
+    tenants = ["north", "south", "east"]
+    new = context.fan_out("child", tenants, key=str, payload=lambda tenant: {"tenant": tenant})
+    return {"new": new}
+
+
+def send_to_nobody_in_particular(context: Context) -> Mapping[str, object]:
+    return {"new": context.fan_out("child", [], key=str, payload=lambda item: {}, may_fail=1.0)}
+
+
+def send_and_be_cut(context: Context) -> Mapping[str, object]:
+    result = send_one_for_each_tenant(context)
+    if context.attempt == 1:
+        raise ConnectionError("cut after the fan-out")
+    return result
+
+
+def send_and_be_taken_over(context: Context) -> None:
+    context.connection.execute("update shiftlock.job_runs set fence = nextval('shiftlock.fence')")
+    send_one_for_each_tenant(context)
+
+
+def write_and_send(context: Context) -> Mapping[str, object]:
+    with context.connection.transaction():
+        context.connection.execute("insert into effect (name, attempt) values ('uploaded', %s)", (context.attempt,))
+        new = context.enqueue(context.connection, "child", {"image": "a.jpg"}, key="a.jpg")
+        if context.attempt == 1:
+            raise ConnectionError("cut before the commit")
+    return {"new": new}
+
+
+def tell_the_tenant(context: Context) -> Mapping[str, object]:
+    if context.payload["tenant"] == "south":
+        raise Fatal("the tenant has gone")
+    return {"tenant": context.payload["tenant"]}

@@ -11,13 +11,19 @@ from typing import Any
 
 import psycopg
 
-from handlers.guard.lock import lock_key
+from tests.guard.holders import wait_until
 
 REPOSITORY = Path(__file__).parents[2]
 LONG = 120.0  # seconds; how long a test waits for what takes one
 MOMENT = 0.02
 
 WAITING_FOR_A_ROW = "select count(*) from pg_locks where not granted"
+HOLDER_IS_GONE = """
+select not exists (
+    select from shiftlock.job_runs as run join pg_stat_activity as holder on holder.pid = run.backend_pid
+    where run.job_name = %s and run.status = 'running'
+)
+"""
 
 
 def environment(url: str | None, **more: str) -> dict[str, str]:
@@ -73,10 +79,12 @@ def wait_until_blocked(task: Task, database: psycopg.Connection) -> None:
             raise AssertionError(f"the task ended before it was held: {task.communicate()}")
 
 
-def wait_until_unlocked(job: str, database: psycopg.Connection) -> None:
-    """Wait until the server has noticed that the holder of the job's lock is dead."""
-    database.execute("set statement_timeout = '120s'")
-    database.execute("select pg_advisory_lock(%(key)s), pg_advisory_unlock(%(key)s)", {"key": lock_key(job)})
+def wait_until_holder_is_gone(job: str, database: psycopg.Connection) -> None:
+    """Wait until the server has noticed that the holder of the job's run is dead.
+
+    Its lock is free a moment before its session is gone, and for that moment a claim would take it for alive.
+    """
+    wait_until(database, HOLDER_IS_GONE, job)
 
 
 @contextmanager

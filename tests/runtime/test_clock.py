@@ -41,7 +41,10 @@ create function poison() returns trigger language plpgsql as $$ begin raise exce
 create trigger poison before update of called_at on shiftlock.job_runs for each row
 when (new.job_name = 'quick') execute function poison();
 """
-CLOCKS_SESSION = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'shiftlock clock'"
+END_CLOCKS_SESSION = """
+select pg_terminate_backend(pid, 5000) from pg_stat_activity
+where application_name = 'shiftlock clock' and datname = current_database()
+"""
 
 
 @pytest.fixture
@@ -174,7 +177,7 @@ def test_a_clock_whose_session_is_cut_goes_on_with_another(database_url: str, le
     with clock(database_url) as process:
         wait_for(ledger, "begun")
         due(ledger, "quick", 5)
-        ledger.execute(CLOCKS_SESSION)
+        assert ledger.execute(END_CLOCKS_SESSION).fetchall() == [(True,)]
         [child] = children_of(process)
         child.terminate()  # its end is what the clock looks up for
         wait_for(ledger, "quick succeeded")

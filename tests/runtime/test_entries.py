@@ -31,7 +31,7 @@ from tests.runtime.sandbox import (
     invoice_held,
     run_task,
     wait_until_blocked,
-    wait_until_unlocked,
+    wait_until_holder_is_gone,
 )
 
 AT = "2026-11-28T23:00:00Z"  # 02:00 on the 29th in Riyadh
@@ -135,7 +135,7 @@ def test_a_task_killed_in_the_middle_is_finished_by_the_next_delivery_as_if_noth
         wait_until_blocked(task, platform)
         task.kill()
         assert task.end().code == -signal.SIGKILL
-        wait_until_unlocked("billing-run", platform)
+        wait_until_holder_is_gone("billing-run", platform)
     ended = run_task("billing-run", platform_url, AT, SHIFTLOCK_LEASE_SECONDS="2")
     assert (ended.code, ended.err) == (0, "")
     assert platform.execute(ATTEMPTS).fetchall() == [(1, "lost"), (2, "succeeded")]

@@ -142,3 +142,8 @@ def test_the_container_that_decides_is_the_one_that_is_deployed_and_started() ->
 def test_events_are_read_as_they_come_over_the_wire() -> None:
     event = stopped_task(exit_code=137, reason=KILLED)
     assert findings(json.loads(json.dumps(event)), PREFIX) == findings(event, PREFIX)
+
+
+def test_the_end_of_a_worker_is_that_of_whatever_run_it_held_and_of_no_start() -> None:
+    found = over(stopped_task(job="inventory-pull_worker", exit_code=137, reason=KILLED))
+    assert (found.job, found.compute, found.tried, found.worker) == ("inventory-pull", f"fargate:{TASK}", None, True)

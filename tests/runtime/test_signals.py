@@ -29,7 +29,10 @@ ATTEMPT = {
 }
 SIGNALS = {
     CLOCK: {Signal.CLOCK_BEAT},
-    WATCHDOG: {Signal.WATCHDOG_BEAT},
+    WATCHDOG: {Signal.WATCHDOG_BEAT, Signal.OUTBOX_AGE},
+    "by-message": {Signal.TIME_IN_QUEUE, Signal.DEAD_LETTER},
+    "parent": {Signal.SUCCEEDED},
+    "parent-at-work": {Signal.HEARTBEAT, Signal.ITEMS_DONE},
     "waiting": {Signal.SECONDS_LATE},
     "lost": {Signal.LOST},
     "lost-for-good": {Signal.LOST, Signal.FAILED},

@@ -25,3 +25,6 @@ create table shiftlock.outbox (
 );
 create index outbox_due on shiftlock.outbox (job_name, id);
 create index outbox_of_run on shiftlock.outbox (run_id);
+-- Runs that wait for their partition to be free, without a message of their own.
+create index job_runs_parked on shiftlock.job_runs (lock_key, id)
+where status = 'pending' and trigger = 'queue' and message_until is null;

@@ -25,7 +25,7 @@ class Over:
 
     compute: its name in the ledger, such as `fargate:TASK`. why: one line for the ledger. advice: what a person may do
     about it. tried: what it was started for; None where an end without a claim is in order. run_id: the run that its
-    start named, None where it named none.
+    start named, None where it named none. worker: it took messages, and so has had many runs.
     """
 
     job: str
@@ -34,6 +34,7 @@ class Over:
     advice: str
     tried: Tried | None
     run_id: int | None = None
+    worker: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ ADVICE: Mapping[str, str] = {
     "capacity": "nothing, unless it goes on: AWS had no capacity left",
     "resource:": "nothing, unless it goes on: AWS had no capacity left",
 }
+# The end of the name of the tasks that take messages, one run after the other; no job's has an underscore.
+WORKER = "_worker"
 IN_THE_LOG = "read the end of the task's log"
 
 
@@ -50,9 +52,13 @@ def task_stopped(detail: Json, prefix: str) -> Over | None:
         raise UnreadableEvent(f"task {task} of {family} has no container {CONTAINER!r}: only that one's end decides")
     code, given = container.get("exitCode"), _given(detail)
     why, advice = _cause(detail, container)
+    job, compute = family.removeprefix(f"{prefix}-"), f"fargate:{task}"
+    if job.endswith(WORKER):
+        # It was started for no run: whatever it held when it died is lost, and is rung for again.
+        return Over(job=job.removesuffix(WORKER), compute=compute, why=why, advice=advice, tried=None, worker=True)
     return Over(
-        job=family.removeprefix(f"{prefix}-"),
-        compute=f"fargate:{task}",
+        job=job,
+        compute=compute,
         why=why,
         advice=advice,
         tried=None if code in ANSWERED else Tried(_delivery(detail, given), ordered_at=instant(detail, "createdAt")),
