@@ -8,6 +8,7 @@ import psycopg
 from ops.local.platform.restaurants import Dataset, Restaurant, make_restaurants
 
 SCHEMA = Path(__file__).with_name("schema.sql")
+ADDITIONS = Path(__file__).with_name("additions.sql")
 ALREADY_THERE = "select to_regclass('platform.dataset') is not null"
 READ_DATASET = "select seed, restaurants, orders_per_day from platform.dataset"
 WRITE_DATASET = "insert into platform.dataset (seed, restaurants, orders_per_day) values (%s, %s, %s)"
@@ -28,15 +29,20 @@ class OtherDataset(ValueError):
 
 
 def begin(connection: psycopg.Connection, dataset: Dataset) -> None:
-    """Create the tables and store restaurants and stock, unless they are there. Raises OtherDataset."""
+    """Create the tables and store restaurants and stock, unless they are there. Raises OtherDataset.
+
+    Data of an earlier release gets the tables that have come since.
+    """
     with connection.transaction():
         [(already_there,)] = connection.execute(ALREADY_THERE).fetchall()
         if already_there:
             [row] = connection.execute(READ_DATASET).fetchall()
             if (there := Dataset(*row)) != dataset:
                 raise OtherDataset(there, dataset)
+            connection.execute(ADDITIONS.read_bytes())
             return
         connection.execute(SCHEMA.read_bytes())
+        connection.execute(ADDITIONS.read_bytes())
         connection.execute(WRITE_DATASET, (dataset.seed, dataset.restaurants, dataset.orders_per_day))
         every = make_restaurants(dataset)
         with connection.cursor() as cursor:

@@ -1,0 +1,1 @@
+"""A point-of-sale system of the kind that restaurants have, as a server on this machine: `with pos() as url`."""
