@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from handlers.pos.address import base_url
 from handlers.pos.again import again
 from handlers.pos.client import Pos
-from handlers.pos.errors import BadAddress, CursorExpired, Refused
-from handlers.runtime.retry import Fatal
+from handlers.pos.errors import BadAddress, CursorExpired, GaveUp, Refused
+from handlers.runtime.retry import Fatal, TryLater
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,7 @@ class Ask(Protocol):
 def run(context: Context) -> Mapping[str, object]:
     """Take over what has changed; say how much that was.
 
-    Raises Fatal for what only a person can set right, and PosError.
+    Raises Fatal for what only a person can set right, TryLater where the POS has said when, and PosError.
     """
     restaurant = _restaurant(context.payload)
 
@@ -78,6 +78,10 @@ def run(context: Context) -> Mapping[str, object]:
             )
     except (BadAddress, Refused) as error:
         raise Fatal(str(error)) from error
+    except GaveUp as error:
+        if error.asked_to_wait is None:
+            raise
+        raise TryLater(str(error), error.asked_to_wait) from error
 
 
 def pull(context: Context, restaurant: int, ask: Ask) -> Mapping[str, object]:

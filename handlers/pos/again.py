@@ -50,6 +50,6 @@ def again(ask: Callable[[], T], wait: Callable[[float], object], *, jitter: Call
         except Unavailable as problem:
             decision = after(problem.asked_to_wait, tries=tries, jitter=jitter())
             if decision.wait is None:
-                raise GaveUp(f"{problem}; {decision.because}") from problem
+                raise GaveUp(f"{problem}; {decision.because}", problem.asked_to_wait) from problem
         wait(decision.wait.total_seconds())
         tries += 1

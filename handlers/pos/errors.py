@@ -35,4 +35,8 @@ class Unavailable(PosError):
 
 
 class GaveUp(PosError):
-    """Still unavailable, and waiting on is for somebody who has more time."""
+    """Still unavailable, and waiting on is for somebody who has more time. asked_to_wait: see Unavailable."""
+
+    def __init__(self, message: str, asked_to_wait: timedelta | None = None) -> None:
+        self.asked_to_wait = asked_to_wait
+        super().__init__(message)

@@ -88,6 +88,7 @@ class Attempt:
             infra_failures=self.claimed.infra_failures,
             fatal=performed.fatal,
             jitter=full_jitter(),
+            asked_wait=performed.asked_wait,
             waits_for_children=self.context.may_fail is not None,
         )
 

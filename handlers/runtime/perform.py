@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from importlib import import_module
 from typing import Any
 
@@ -11,7 +12,7 @@ import psycopg
 
 from handlers.guard.errors import Fenced
 from handlers.runtime.context import Context
-from handlers.runtime.retry import AttemptOutcome, Fatal
+from handlers.runtime.retry import AttemptOutcome, Fatal, TryLater
 from handlers.runtime.supervisor import Interruption, Reason
 
 JobFunction = Callable[[Context], Mapping[str, Any] | None]
@@ -37,6 +38,11 @@ class Performed:
     def fatal(self) -> bool:
         """Whether the job said that another attempt is of no use."""
         return isinstance(self.error, Fatal)
+
+    @property
+    def asked_wait(self) -> timedelta:
+        """How long the job has asked to be left alone before another attempt."""
+        return self.error.wait if isinstance(self.error, TryLater) else timedelta()
 
 
 def perform(target: str, context: Context) -> Performed:

@@ -14,10 +14,23 @@ INFRASTRUCTURE_BUDGET = 5
 
 # Longer waits than this are left to the ledger: nobody should pay a container for sleeping.
 LONGEST_WAIT_IN_PROCESS = timedelta(seconds=60)
+# What waits longer is a job of its own, with a schedule.
+LONGEST_WAIT = timedelta(hours=24)
 
 
 class Fatal(Exception):
     """Raised by a job to say that another attempt would fail too: the run fails at once."""
+
+
+class TryLater(Exception):
+    """Raised by a job that knows how long another attempt would fail too: what it calls has said so, for instance.
+
+    The attempt is used up like any other that failed, and the wait is this one where the backoff is shorter.
+    """
+
+    def __init__(self, message: str, wait: timedelta) -> None:
+        self.wait = min(wait, LONGEST_WAIT)
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +53,13 @@ def after(
     infra_failures: int,
     fatal: bool,
     jitter: float,
+    asked_wait: timedelta = timedelta(),
     waits_for_children: bool = False,
 ) -> Decision:
     """What follows when attempt number `attempt` ends like this.
 
     infra_failures: earlier attempts that ended through no fault of the job. jitter: 0 to 1, the part of the longest
-    wait to take.
+    wait to take. asked_wait: what the job has asked for by TryLater.
     """
     if outcome == "succeeded" and waits_for_children:
         return Decision("running", "the job returned, and the runs that it has sent out go on")
@@ -66,7 +80,7 @@ def after(
     used = attempt - infra_failures
     if used >= job.retry.attempts:
         return Decision("failed", f"attempt {used} of {job.retry.attempts} {outcome}")
-    wait = job.retry.longest_wait(used) * jitter
+    wait = max(job.retry.longest_wait(used) * jitter, asked_wait)
     return Decision("pending", f"attempt {used} of {job.retry.attempts} {outcome}", wait)
 
 

@@ -41,6 +41,8 @@ def decided(outcome: AttemptOutcome, job: Job = JOB, **facts: Any) -> Decision:
         ("failed", HOLD, {}, "pending", 10, "attempt 1 of 3 failed"),
         ("failed", JOB, {"jitter": 0.0}, "pending", 0, "attempt 1 of 3 failed"),
         ("failed", JOB, {"jitter": 0.5}, "pending", 5, "attempt 1 of 3 failed"),
+        ("failed", JOB, {"asked_wait": timedelta(hours=1)}, "pending", 3600, "attempt 1 of 3 failed"),
+        ("failed", JOB, {"asked_wait": timedelta(seconds=3)}, "pending", 10, "attempt 1 of 3 failed"),
         ("timed_out", JOB, {}, "pending", 10, "attempt 1 of 3 timed_out"),
         ("timed_out", JOB, {"attempt": 3}, "failed", 0, "attempt 3 of 3 timed_out"),
         ("timed_out", HOLD, {}, "unknown", 0, "it passed its longest_run of 0:05:00 and on_lost is hold"),

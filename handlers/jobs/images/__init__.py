@@ -1,0 +1,1 @@
+"""The parts of `image_resize`: what is asked for, which sizes that makes, and how pixels are read and written."""
