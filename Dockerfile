@@ -1,4 +1,4 @@
-# Built from the bundle folder (build/bundle/arm64), which holds everything but the interpreter.
+# Built from the image's folder of the bundle (build/bundle/arm64.image), which holds everything but the interpreter.
 FROM python:3.13-slim-bookworm
 
 # The root filesystem is read-only on Fargate and /tmp a volume: the mount takes over this folder's permissions

@@ -39,7 +39,7 @@ format: $(READY) ## put the code into its format
 	@$(RUN)ruff format .
 	@$(RUN)ruff check --fix .
 
-bundle: $(READY) ## what ships, in build/bundle: one folder for the Lambda zip and the image
+bundle: $(READY) ## what ships, in build/bundle: a folder for the Lambda zip and one for the image
 	@$(RUN)python -m infra.bundle
 
 synth: bundle ## the templates of every environment (or ENV=dev) in cdk.out: no account, no Docker
@@ -55,10 +55,11 @@ deploy: node_modules bundle ## network and database, then migrations, then the j
 migrate: $(READY) ## the ledger's schema of an environment, as a task in its network: make migrate ENV=dev
 	@$(RUN)python -m ops.deploy migrate $(ENV)
 
-bench: $(READY) ## what a guarded run, its steps and a cron expression cost, as ratios measured side by side
+bench: $(READY) ## what a guarded run, its steps, a cron expression and an export of a million orders cost
 	@$(RUN)python -m benchmarks.guard
 	@$(RUN)python -m benchmarks.steps
 	@$(RUN)python -m benchmarks.cron
+	@$(RUN)python -m benchmarks.export
 
 clean: ## everything that was made, the data of `make run` included
 	rm -rf .venv .tools .data build cdk.out node_modules

@@ -15,11 +15,13 @@ def acknowledge_wildcard(construct: IConstruct, resource: str, reason: str) -> N
 
 
 def _as_reported(value: object) -> str:
-    """A resolved ARN as cdk-nag writes it: whatever is known only at deploy is its name in angle brackets."""
+    """A resolved ARN as cdk-nag writes it: what is known only at deploy is its name, in angle brackets or without."""
     match value:
         case {"Fn::Join": [str(separator), [*parts]]}:
             return separator.join(_as_reported(part) for part in parts)
         case {"Ref": str(name)}:
             return f"<{name}>"
+        case {"Fn::ImportValue": str(name)}:
+            return name
         case _:
             return str(value)

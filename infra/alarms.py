@@ -1,7 +1,5 @@
 """The alarms of an environment: how each of them is made, and the topic that all of them tell."""
 
-from typing import Any
-
 from aws_cdk import Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
@@ -11,6 +9,7 @@ from constructs import Construct
 
 from infra.environment import Environment
 from infra.metric import Expression, Metric
+from infra.watched import watched
 
 PERIOD = 300
 
@@ -53,7 +52,7 @@ class Alarms(Construct):
             treat_missing_data="breaching" if below else "notBreaching",
             alarm_actions=[self._topic],
             ok_actions=[self._topic],
-            **_looks_at(of, period),
+            **watched(of, period),
         )
 
     def _find_topic(self) -> sns.ITopic:
@@ -74,38 +73,3 @@ class Alarms(Construct):
         if environment.alarm_email is not None:
             topic.add_subscription(subscriptions.EmailSubscription(environment.alarm_email))
         return topic
-
-
-def _looks_at(of: Metric | Expression, period: int) -> dict[str, Any]:
-    """The properties of an alarm that say what it is on."""
-    of_alarm = cloudwatch.CfnAlarm
-    if isinstance(of, Metric):
-        return {
-            "namespace": of.namespace,
-            "metric_name": of.name,
-            "dimensions": _dimensions(of),
-            "statistic": of.statistic,
-            "period": period,
-        }
-    result = of_alarm.MetricDataQueryProperty(
-        id="result", expression=of.text, period=None if of.metrics else period, return_data=True
-    )
-    parts = [
-        of_alarm.MetricDataQueryProperty(
-            id=name,
-            metric_stat=of_alarm.MetricStatProperty(
-                metric=of_alarm.MetricProperty(
-                    namespace=metric.namespace, metric_name=metric.name, dimensions=_dimensions(metric)
-                ),
-                period=period,
-                stat=metric.statistic,
-            ),
-            return_data=False,
-        )
-        for name, metric in of.metrics.items()
-    ]
-    return {"metrics": [result, *parts]}
-
-
-def _dimensions(metric: Metric) -> list[cloudwatch.CfnAlarm.DimensionProperty]:
-    return [cloudwatch.CfnAlarm.DimensionProperty(name=name, value=value) for name, value in metric.dimensions.items()]

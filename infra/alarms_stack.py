@@ -1,6 +1,6 @@
 """What watches the jobs of an environment: its alarms, and the dashboard to look at when one goes off.
 
-A stack of its own, since a stack holds 500 resources. It knows queue, rules and metrics by their names alone.
+A stack of its own, since a stack holds 500 resources. It knows queues, rules and metrics by their names alone.
 """
 
 from aws_cdk import Environment as Place
@@ -15,7 +15,9 @@ from infra.delivery_alarms import watch_dead_letters, watch_rules, watch_schedul
 from infra.environment import Environment
 from infra.job_alarms import watch_ends, watch_starts
 from infra.jobs_stack import JobsStack
+from infra.network import sends_messages
 from infra.platform_alarms import watch_clock, watch_fences, watch_watchdog
+from infra.queue_alarms import watch_outbox, watch_queue
 from infra.recorder import stopped_tasks_rule
 from infra.watchdog import watchdog_rule
 
@@ -42,10 +44,12 @@ class AlarmsStack(Stack):
             return
         for job in catalogue:
             watch_starts(places[job.name], alarms, job)
+            if job.queue is not None:
+                watch_queue(places[job.name], alarms, job, job.queue)
         watch_rules(
             alarms,
             [
-                *(environment.name_of(job.name) for job in catalogue if job.schedule.zone is None),
+                *(environment.name_of(job.name) for job in catalogue if job.scheduled and job.schedule.zone is None),
                 watchdog_rule(environment),
                 stopped_tasks_rule(environment),
             ],
@@ -53,6 +57,8 @@ class AlarmsStack(Stack):
         watch_schedules(alarms)
         watch_dead_letters(alarms)
         watch_watchdog(alarms)
+        if sends_messages(catalogue):
+            watch_outbox(alarms)
         watch_fences(alarms)
         AnythingWrong(self, alarms)
         dashboard(self, environment, catalogue)

@@ -81,7 +81,7 @@ def populate(
     for environment in choose(checked(environments, catalogue), scope.node.try_get_context("env")):
         if environment.protected and bundle.platform == "host":
             raise HostBundle(environment.name)
-        data = DataStack(scope, environment)
+        data = DataStack(scope, environment, catalogue)
         migrate = MigrateStack(scope, environment, data, bundle)
         jobs = JobsStack(scope, environment, catalogue, data, bundle)
         warn(jobs, environment, catalogue, now or datetime.now(UTC))

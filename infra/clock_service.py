@@ -12,8 +12,9 @@ from infra.clock_size import clock_size
 from infra.data_stack import DataStack
 from infra.environment import Environment
 from infra.execution_role import execution_role, tasks_principal
+from infra.grants import acknowledge_folders, file_grants
 from infra.task_definition import task_definition
-from infra.variables import variables
+from infra.variables import variables, work
 
 ENTRY = ("python", "-m", "handlers.runtime.clock_entry")
 
@@ -36,6 +37,18 @@ class ClockService(Construct):
         )
         log.apply_removal_policy(RemovalPolicy.DESTROY)
         group = logs.LogGroup.from_log_group_name(self, "NamedLog", log.ref)
+        role = iam.Role(
+            self,
+            "Role",
+            assumed_by=tasks_principal(self),
+            description=f"What the clock of {environment.name} and its jobs may do",
+            inline_policies={
+                "clock": iam.PolicyDocument(
+                    statements=[data.database.connect_statement(), *file_grants(catalogue, data.files)]
+                )
+            },
+        )
+        acknowledge_folders(role, catalogue, data.files)
         size = clock_size(catalogue, environment.clock_children)
         task = task_definition(
             self,
@@ -47,17 +60,12 @@ class ClockService(Construct):
             disk=size.disk,
             variables={
                 **variables(environment, data.database),
+                **work(self, environment, data.files),
                 "SHIFTLOCK_ROLE": "clock",
                 "SHIFTLOCK_CHILDREN": str(environment.clock_children),
             },
             group=group,
-            role=iam.Role(
-                self,
-                "Role",
-                assumed_by=tasks_principal(self),
-                description=f"What the clock of {environment.name} and its jobs may do",
-                inline_policies={"clock": iam.PolicyDocument(statements=[data.database.connect_statement()])},
-            ),
+            role=role,
             execution_role=execution_role(self, image.repository.repository_arn, group.log_group_arn),
         )
         network = data.network

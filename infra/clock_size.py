@@ -59,5 +59,10 @@ def _disk(catalogue: Catalogue, children: int) -> int:
 
 
 def _at_once(catalogue: Catalogue, children: int) -> Iterator[Job]:
-    """Each job as often as it may run at once: without bounds if it may overlap itself."""
-    return chain.from_iterable(repeat(job, children if job.overlap == "allow" else 1) for job in catalogue)
+    """Each job as often as it may run at once: without bounds if it may overlap itself, as messages do."""
+    return chain.from_iterable(repeat(job, children if _overlaps(job) else 1) for job in catalogue)
+
+
+def _overlaps(job: Job) -> bool:
+    """Whether runs of the job go on beside each other, with nothing but the clock's own bound to their number."""
+    return job.overlap == "allow" or job.queue is not None

@@ -1,11 +1,9 @@
 """The CloudWatch dashboard of an environment: a row for what all jobs share, and one for each job.
 
-The body is plain data ("Dashboard body structure and syntax" in the CloudWatch API reference).
+A job with a queue has a second row, for that.
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
 
 from aws_cdk import Fn
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -17,11 +15,10 @@ from handlers.declaration.signals import WATCHDOG, Signal
 from infra.composite_alarm import anything_wrong
 from infra.delivery_alarms import of_queue
 from infra.environment import Environment
-from infra.metric import Expression, Metric, signal_of, signal_of_all_jobs
+from infra.job_queue import dead_letters_name, queue_name
+from infra.metric import Metric, Statistic, signal_of, signal_of_all_jobs
+from infra.widgets import ALARM_HEIGHT, COLUMNS, Widget, graph, place, placed
 
-# The grid has 24 columns.
-COLUMNS, HEIGHT, ALARM_HEIGHT = 24, 6, 2
-PERIOD = 300
 # "CloudWatch service quotas": metrics of one widget.
 METRICS_OF_A_WIDGET = 500
 
@@ -33,8 +30,6 @@ OUTCOMES = (
     Signal.LOST,
     Signal.START_FAILED,
 )
-
-Widget = dict[str, Any]
 
 
 def dashboard(scope: Construct, environment: Environment, catalogue: Catalogue) -> None:
@@ -53,88 +48,89 @@ def widgets(environment: Environment, catalogue: Catalogue) -> list[Widget]:
                 "arn:${AWS::Partition}:cloudwatch:${AWS::Region}:${AWS::AccountId}:alarm:" + anything_wrong(environment)
             ],
         },
-        **_place(0, 0, COLUMNS, ALARM_HEIGHT),
+        **place(0, 0, COLUMNS, ALARM_HEIGHT),
     }
-    rows = [_shared_row(environment, catalogue), *(_job_row(environment, job) for job in catalogue)]
-    return [light, *(widget for number, row in enumerate(rows) for widget in _placed(row, number))]
+    rows = [_shared_row(environment, catalogue)]
+    for job in catalogue:
+        rows.append(_job_row(environment, job))
+        if job.queue is not None:
+            rows.append(_queue_row(environment, job))
+    return [light, *(widget for number, row in enumerate(rows) for widget in placed(row, number))]
 
 
 def _shared_row(environment: Environment, catalogue: Catalogue) -> list[Widget]:
     waiting = [
         (job.name, signal_of(environment, Signal.SECONDS_LATE, job.name, "Maximum"))
-        for job in [*catalogue][:METRICS_OF_A_WIDGET]
+        for job in [job for job in catalogue if job.scheduled][:METRICS_OF_A_WIDGET]
     ]
     visible, oldest = "ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage"
     return [
-        _graph(
+        graph(
             "Dead letters",
             [("messages", of_queue(environment.dead_letters, visible))],
             right=[("seconds of the oldest", of_queue(environment.dead_letters, oldest))],
         ),
-        _graph(
+        graph(
             "Passes of the watchdog",
             [("passes", signal_of(environment, Signal.WATCHDOG_BEAT, WATCHDOG))],
             line=("fewer wake somebody", 1),
         ),
-        _graph("Due and not started, seconds", waiting),
-        _graph("Fenced writes", [("all jobs", signal_of_all_jobs(environment, Signal.FENCED))]),
+        graph("Due and not started, seconds", waiting),
+        graph("Fenced writes", [("all jobs", signal_of_all_jobs(environment, Signal.FENCED))]),
     ]
 
 
 def _job_row(environment: Environment, job: Job) -> list[Widget]:
-    def of(signal: Signal, statistic: Any = "Sum") -> Metric:
+    def of(signal: Signal, statistic: Statistic = "Sum") -> Metric:
         return signal_of(environment, signal, job.name, statistic)
 
-    return [
-        _graph(f"{job.name}: by outcome", [(each.value, of(each)) for each in OUTCOMES], stacked=True),
-        _graph(
+    widgets = [
+        graph(f"{job.name}: by outcome", [(each.value, of(each)) for each in OUTCOMES], stacked=True),
+        graph(
             f"{job.name}: duration, seconds",
             [("longest", of(Signal.DURATION, "Maximum")), ("average", of(Signal.DURATION, "Average"))],
             line=("longest_run", int(job.longest_run.total_seconds())),
         ),
-        _graph(
+    ]
+    if job.scheduled:
+        delay = graph(
             f"{job.name}: start delay, seconds",
             [("longest", of(Signal.START_DELAY, "Maximum"))],
             line=("late", int(job.late_after.total_seconds())),
+        )
+        widgets.append(delay)
+    return widgets
+
+
+def _queue_row(environment: Environment, job: Job) -> list[Widget]:
+    def of(signal: Signal, statistic: Statistic = "Sum") -> Metric:
+        return signal_of(environment, signal, job.name, statistic)
+
+    name, buried = queue_name(environment, job), dead_letters_name(environment, job)
+    depth = "ApproximateNumberOfMessagesVisible"
+    return [
+        graph(
+            f"{job.name}: messages",
+            [
+                ("waiting", of_queue(name, depth)),
+                ("in flight", of_queue(name, "ApproximateNumberOfMessagesNotVisible")),
+                ("delayed", of_queue(name, "ApproximateNumberOfMessagesDelayed")),
+            ],
+        ),
+        graph(
+            f"{job.name}: age of the oldest message, seconds",
+            [("oldest", of_queue(name, "ApproximateAgeOfOldestMessage"))],
+        ),
+        graph(
+            f"{job.name}: time in queue, seconds",
+            [
+                ("longest", of(Signal.TIME_IN_QUEUE, "Maximum")),
+                ("average", of(Signal.TIME_IN_QUEUE, "Average")),
+            ],
+        ),
+        graph(
+            f"{job.name}: failures",
+            [("failed", of(Signal.FAILED)), ("buried", of(Signal.DEAD_LETTER))],
+            right=[("dead letters", of_queue(buried, depth))],
         ),
     ]
-
-
-def _graph(
-    title: str,
-    left: Iterable[tuple[str, Metric | Expression]],
-    *,
-    right: Iterable[tuple[str, Metric]] = (),
-    line: tuple[str, int] | None = None,
-    stacked: bool = False,
-) -> Widget:
-    properties: dict[str, Any] = {
-        "title": title,
-        "region": "${AWS::Region}",
-        "view": "timeSeries",
-        "stacked": stacked,
-        "period": PERIOD,
-        "metrics": [*(_metric(*each) for each in left), *(_metric(*each, axis="right") for each in right)],
-        "yAxis": {"left": {"min": 0}, "right": {"min": 0}},
-    }
-    if line is not None:
-        properties["annotations"] = {"horizontal": [{"label": line[0], "value": line[1]}]}
-    return {"type": "metric", "properties": properties}
-
-
-def _metric(label: str, of: Metric | Expression, axis: str = "left") -> list[Any]:
-    if isinstance(of, Expression):
-        return [{"expression": of.text, "label": label, "yAxis": axis}]
-    dimensions = [part for pair in of.dimensions.items() for part in pair]
-    return [of.namespace, of.name, *dimensions, {"stat": of.statistic, "label": label, "yAxis": axis}]
-
-
-def _placed(row: Sequence[Widget], number: int) -> list[Widget]:
-    """The widgets of a row side by side, below the light and the rows before."""
-    width = COLUMNS // len(row)
-    top = ALARM_HEIGHT + number * HEIGHT
-    return [widget | _place(place * width, top, width, HEIGHT) for place, widget in enumerate(row)]
-
-
-def _place(x: int, y: int, width: int, height: int) -> dict[str, Any]:
-    return {"x": x, "y": y, "width": width, "height": height}

@@ -13,6 +13,7 @@ from handlers.declaration.catalogue import Catalogue
 from handlers.declaration.load import VCPU_QUOTA
 from handlers.declaration.placement import LAMBDA_CEILING
 from infra.clock_size import clock_complaints
+from infra.job_needs import SHARED_DEAD_LETTERS, internet_complaints, queue_complaints
 from infra.surroundings import GivenDatabase, GivenNetwork, OwnDatabase, OwnNetwork
 
 NAME = re.compile(r"[a-z][a-z0-9]{0,9}")
@@ -25,6 +26,14 @@ TOPIC = re.compile(r"arn:[^:]+:sns:[^:]+:[0-9]{12}:\S+")
 RETENTIONS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653)
 # "Lambda quotas": a timeout is 900 s at most today; an account that gets more raises `lambda_ceiling` up to this.
 HIGHEST_LAMBDA_CEILING = timedelta(seconds=1800)
+VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+# What `variables` and the targets set themselves.
+OWN_VARIABLES = frozenset(
+    "SHIFTLOCK_" + name
+    for name in "ENVIRONMENT DATABASE_HOST DATABASE_PORT DATABASE_NAME DATABASE_USER DATABASE_URL LEASE_SECONDS QUEUES "
+    "FILES JOB ROLE RUN TRIGGER EVENT_TIME PARTITION CHILDREN PREFIX".split()
+)
+LONGEST_EXPORT = 3650  # days
 
 # What starts the jobs.
 #   eventbridge  a rule or a schedule for each, which starts a function or a task of its own
@@ -39,11 +48,13 @@ class Environment:
 
     account, region: None is where the credentials of the deploy point; synth needs neither.
     protected: stateful resources refuse deletion and are kept when the stack goes.
-    log_days: how long logs are kept. alarm_topic: ARN of an SNS topic that exists, instead of one of our own.
-    schedules_off: names of jobs that are deployed and never started by AWS here.
+    log_days, export_days: how long logs, and files in exports/, are kept.
+    alarm_topic: ARN of an SNS topic that exists, instead of one of our own.
+    schedules_off: names of jobs that are deployed and never started by AWS here; their messages wait.
     vcpu_quota: how many vCPU of Fargate the account may run at once in the region; synth warns where jobs need more.
     scheduler: see `Scheduler`. clocks: how many copies of the clock run; the second is for the loss of a zone.
     clock_children: how many processes one copy has at most at once.
+    settings: name and value of variables that jobs of ours read, such as where something is; none may be a secret.
     """
 
     name: str
@@ -53,6 +64,7 @@ class Environment:
     region: str | None = None
     protected: bool = False
     log_days: int = 14
+    export_days: int = 30
     alarm_email: str | None = None
     alarm_topic: str | None = None
     lambda_ceiling: timedelta = LAMBDA_CEILING
@@ -61,6 +73,7 @@ class Environment:
     scheduler: Scheduler = "eventbridge"
     clocks: int = 1
     clock_children: int = 8
+    settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def prefix(self) -> str:
@@ -69,7 +82,7 @@ class Environment:
 
     @property
     def data_stack(self) -> str:
-        """Name of the stack that holds network and database."""
+        """Name of the stack that holds network, database, files and queues."""
         return f"{self.prefix}-data"
 
     @property
@@ -95,7 +108,7 @@ class Environment:
     @property
     def dead_letters(self) -> str:
         """Name of the dead-letter queue."""
-        return f"{self.prefix}-dead-letters"
+        return f"{self.prefix}-{SHARED_DEAD_LETTERS}"
 
     @property
     def clock(self) -> str:
@@ -135,6 +148,8 @@ class Environment:
             yield f"alarm_email {self.alarm_email!r}: allowed is None beside alarm_topic: subscribe it to that topic"
         if self.log_days not in RETENTIONS:
             yield f"log_days {self.log_days}: allowed is {', '.join(map(str, RETENTIONS))}"
+        if not 1 <= self.export_days <= LONGEST_EXPORT:
+            yield f"export_days {self.export_days}: allowed is 1 to {LONGEST_EXPORT}"
         if not timedelta(seconds=60) <= self.lambda_ceiling <= HIGHEST_LAMBDA_CEILING:
             yield f"lambda_ceiling {self.lambda_ceiling}: allowed is 1 minute to {HIGHEST_LAMBDA_CEILING}"
         if self.vcpu_quota < 1:
@@ -147,7 +162,15 @@ class Environment:
             yield f"network.zones {self.network.zones!r}: allowed is two zones or more with a database of our own"
         for name in sorted(self.schedules_off - {job.name for job in catalogue}):
             yield f"schedules_off {name!r}: there is no such job"
+        for name, _ in self.settings:
+            if not VARIABLE.fullmatch(name) or name in OWN_VARIABLES:
+                yield f"settings {name!r}: allowed is a name like SHIFTLOCK_POS_URL that Shiftlock itself does not use"
         yield from self._scheduler_complaints(catalogue)
+        yield from internet_complaints(
+            catalogue, self.network, by_clock=self.scheduler == "clock", lambda_ceiling=self.lambda_ceiling
+        )
+        if self.scheduler != "clock":
+            yield from queue_complaints(catalogue, lambda_ceiling=self.lambda_ceiling)
         yield from self.network.complaints()
         yield from self.database.complaints()
 

@@ -41,20 +41,22 @@ def choose(environments: tuple[Environment, ...], name: str | None) -> tuple[Env
 
 
 ENVIRONMENTS = (
-    # The cheapest that works: about $12 for the database while it runs, nothing for the network.
+    # The cheapest that works: about $12 for the database while it runs, and $7 for the way to the queues.
     Environment("dev", network=OwnNetwork("10.40.0.0/16", egress="public"), database=OwnDatabase()),
-    # Like prod wherever a mistake would show, small wherever only load would.
+    # Like prod wherever a mistake would show, small wherever only load would. A NAT gateway, since a job calls what is
+    # not AWS; with queues it is cheaper than endpoints too, at $37 a month instead of $58.
     Environment(
         "staging",
-        network=OwnNetwork("10.41.0.0/16", egress="endpoints"),
+        network=OwnNetwork("10.41.0.0/16", egress="nat"),
         database=OwnDatabase(backup_days=7),
         log_days=30,
     ),
     Environment(
         "prod",
-        network=OwnNetwork("10.42.0.0/16", egress="endpoints", flow_logs=True),
+        network=OwnNetwork("10.42.0.0/16", egress="nat", flow_logs=True),
         database=OwnDatabase("db.t4g.small", storage=50, multi_az=True, backup_days=35),
         protected=True,
         log_days=365,
+        export_days=400,
     ),
 )

@@ -10,6 +10,7 @@ from constructs import Construct
 from handlers.declaration.job import Job
 from handlers.declaration.placement import Placement
 from infra.execution_role import tasks_principal
+from infra.grants import acknowledge_folders, file_grants, queue_grants
 from infra.shared import Shared
 from infra.target import TaskStart
 from infra.task_definition import CONTAINER, task_definition
@@ -29,24 +30,34 @@ class FargateTarget(Construct):
         self._family_arn = Stack.of(self).format_arn(
             service="ecs", resource="task-definition", resource_name=family, arn_format=ArnFormat.SLASH_RESOURCE_NAME
         )
-        self._role = iam.Role(
+        self.cpu: int = placement.cpu
+        self.role = iam.Role(
             self,
             "Role",
             assumed_by=tasks_principal(self),
             description=f"What {family} may do",
-            inline_policies={"job": iam.PolicyDocument(statements=[shared.database.connect_statement()])},
+            inline_policies={
+                "job": iam.PolicyDocument(
+                    statements=[
+                        shared.database.connect_statement(),
+                        *file_grants((job,), shared.files),
+                        *queue_grants(self, job, shared.catalogue, shared.environment),
+                    ]
+                )
+            },
         )
+        acknowledge_folders(self.role, (job,), shared.files)
         self.prerequisite = task_definition(
             self,
             family=family,
             image=shared.image,
             command=[*ENTRY, job.name],
-            cpu=placement.cpu,
+            cpu=self.cpu,
             memory=placement.memory,
             disk=placement.disk,
-            variables=shared.variables,
+            variables=shared.work_variables,
             group=group,
-            role=self._role,
+            role=self.role,
             execution_role=shared.execution_role,
         )
 
@@ -61,7 +72,7 @@ class FargateTarget(Construct):
         network = self._shared.network
         return TaskStart(
             self._family_arn,
-            self._role.role_arn,
+            self.role.role_arn,
             network.tasks,
             network.jobs.security_group_id,
             network.public_ip,
@@ -88,7 +99,7 @@ class FargateTarget(Construct):
             iam.PolicyStatement(
                 sid="PassTaskRoles",
                 actions=["iam:PassRole"],
-                resources=[self._role.role_arn, self._shared.execution_role.role_arn],
+                resources=[self.role.role_arn, self._shared.execution_role.role_arn],
                 conditions={"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
             ),
         ]

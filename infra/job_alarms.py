@@ -25,7 +25,7 @@ def watch_ends(scope: Construct, alarms: Alarms, job: Job) -> None:
         f"why with `jobs runs {job.name}`, put it right, then start it again with `jobs retry RUN`.",
         signal_of(environment, Signal.FAILED, job.name),
     )
-    window = silence_window(job)
+    window = silence_window(job) if job.scheduled else None
     if window is None or job.name in environment.schedules_off:
         return
     starts = (
@@ -48,9 +48,9 @@ def watch_ends(scope: Construct, alarms: Alarms, job: Job) -> None:
 
 
 def watch_starts(scope: Construct, alarms: Alarms, job: Job) -> None:
-    """Alarm on runs of a job that start late or not at all, and on processes of it that die."""
+    """Alarm on runs of a job that start late after their ticks or not at all, and on processes of it that die."""
     environment = alarms.environment
-    if job.name not in environment.schedules_off:
+    if job.scheduled and job.name not in environment.schedules_off:
         late_after = int(job.late_after.total_seconds())
         alarms.add(
             scope,

@@ -50,7 +50,7 @@ class MigrateStack(Stack):
         log.apply_removal_policy(RemovalPolicy.DESTROY)
         group = logs.LogGroup.from_log_group_name(inside, "NamedLog", log.ref)
         image = ecr_assets.DockerImageAsset(
-            inside, "Image", directory=str(bundle.folder), platform=ecr_assets.Platform.LINUX_ARM64
+            inside, "Image", directory=str(bundle.image), platform=ecr_assets.Platform.LINUX_ARM64
         )
         starts = execution_role(inside, image.repository.repository_arn, group.log_group_arn)
 

@@ -1,11 +1,14 @@
 """The network the jobs run in: a VPC of our own, or one that exists."""
 
+from collections.abc import Mapping
+
 from aws_cdk import Fn, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from handlers.declaration.catalogue import Catalogue
 from infra.acknowledged import acknowledge, acknowledge_wildcard
 from infra.environment import Environment
 from infra.permissions import write_logs
@@ -18,6 +21,8 @@ INTERFACE_ENDPOINTS = {
     "EcrImages": ec2.InterfaceVpcEndpointAwsService.ECR_DOCKER,
     "Logs": ec2.InterfaceVpcEndpointAwsService.CLOUDWATCH_LOGS,
 }
+# Functions that work on messages answer for each of them, and the watchdog sends what the outbox holds.
+QUEUE_ENDPOINTS = {"Queues": ec2.InterfaceVpcEndpointAwsService.SQS}
 
 
 class Network(Construct):
@@ -33,13 +38,13 @@ class Network(Construct):
     tasks: list[str]
     public_ip: bool
 
-    def __init__(self, scope: Construct, environment: Environment) -> None:
+    def __init__(self, scope: Construct, environment: Environment, catalogue: Catalogue) -> None:
         super().__init__(scope, "Network")
         match environment.network:
             case GivenNetwork() as given:
                 self._use(given)
             case OwnNetwork() as own:
-                self._build(own, environment)
+                self._build(own, environment, catalogue)
 
     def _use(self, given: GivenNetwork) -> None:
         self.vpc = ec2.Vpc.from_vpc_attributes(
@@ -52,7 +57,7 @@ class Network(Construct):
         self.public_ip = given.public_ip
         self.jobs = ec2.SecurityGroup.from_security_group_id(self, "Jobs", given.security_group, mutable=False)
 
-    def _build(self, own: OwnNetwork, environment: Environment) -> None:
+    def _build(self, own: OwnNetwork, environment: Environment, catalogue: Catalogue) -> None:
         private = ec2.SubnetType.PRIVATE_WITH_EGRESS if own.egress == "nat" else ec2.SubnetType.PRIVATE_ISOLATED
         # Private subnets come first and keep their name whatever the egress: the database never has to move.
         subnets = [ec2.SubnetConfiguration(name="Private", subnet_type=private, cidr_mask=24)]
@@ -83,8 +88,12 @@ class Network(Construct):
         )
         # Images, logs and APIs. Without a route to the internet it reaches the endpoints alone.
         self.jobs.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.HTTPS, "HTTPS: image, logs, APIs")
+        queues = QUEUE_ENDPOINTS if environment.scheduler != "clock" and sends_messages(catalogue) else {}
         if own.egress == "endpoints":
-            self._add_endpoints(vpc, inside, own.cidr)
+            self._add_endpoints(vpc, inside, own.cidr, INTERFACE_ENDPOINTS | queues)
+        elif own.egress == "public" and queues:
+            # In one zone: it is the cheapest network, and the other zone reaches it too.
+            self._add_endpoints(vpc, inside[:1], own.cidr, queues)
         if own.flow_logs:
             self._add_flow_logs(vpc, environment)
         else:
@@ -94,12 +103,18 @@ class Network(Construct):
                 "Jobs call the database and AWS alone, and nothing comes in: flow logs are kept in prod only.",
             )
 
-    def _add_endpoints(self, vpc: ec2.Vpc, subnets: list[ec2.ISubnet], cidr: str) -> None:
+    def _add_endpoints(
+        self,
+        vpc: ec2.Vpc,
+        subnets: list[ec2.ISubnet],
+        cidr: str,
+        services: Mapping[str, ec2.InterfaceVpcEndpointAwsService],
+    ) -> None:
         endpoints = ec2.SecurityGroup(
             self, "Endpoints", vpc=vpc, description="Interface endpoints of Shiftlock", allow_all_outbound=False
         )
         endpoints.add_ingress_rule(ec2.Peer.ipv4(cidr), ec2.Port.HTTPS, "HTTPS from the network")
-        for name, service in INTERFACE_ENDPOINTS.items():
+        for name, service in services.items():
             vpc.add_interface_endpoint(
                 name,
                 service=service,
@@ -137,3 +152,8 @@ class Network(Construct):
             log_group_name=group.log_group_name,
             deliver_logs_permission_arn=role.role_arn,
         )
+
+
+def sends_messages(catalogue: Catalogue) -> bool:
+    """Whether any job of the table is sent messages; none can send to another without that."""
+    return any(job.queue is not None for job in catalogue)

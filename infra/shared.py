@@ -6,20 +6,28 @@ from dataclasses import dataclass
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3_assets as s3_assets
 
+from handlers.declaration.catalogue import Catalogue
 from infra.database import Database
 from infra.dead_letters import DeadLetters
 from infra.environment import Environment
+from infra.files import Files
 from infra.network import Network
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Code, network, database and queue of an environment, as its jobs use them."""
+    """Code, network, database, files and queues of an environment, as its jobs use them.
+
+    variables: what whoever knows the ledger is told. work_variables: what those are told who work or send messages.
+    """
 
     environment: Environment
+    catalogue: Catalogue
     network: Network
     database: Database
+    files: Files
     variables: Mapping[str, str]
+    work_variables: Mapping[str, str]
     code: s3_assets.Asset
     image: str
     cluster_arn: str

@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Literal, get_args
 
-# How a Fargate task reaches its image and its log group, which lie outside the network. Lambda needs none of them:
-# its image and logs do not go through the VPC, and a database token is signed on the spot.
+# How a Fargate task reaches its image and its log group, and functions the queues, which all lie outside the network.
+# For the rest Lambda needs none of them: its image and logs do not go through the VPC, and a database token is signed
+# on the spot.
 #   public     the task has a public address for as long as it runs ($0.005 an hour), and the security group lets
-#              nothing in; nothing to pay while no job runs
-#   nat        one NAT gateway ($33 a month and $0.045 per GB); jobs may call anything on the internet
-#   endpoints  ECR, logs and S3 inside the network ($44 a month in two zones); no route to the internet at all
+#              nothing in; nothing to pay while no job runs, but with queues for an endpoint of SQS in one zone ($7.30 a
+#              month). Only tasks reach the internet
+#   nat        one NAT gateway ($37 a month with its address, and $0.045 per GB); jobs may call anything on the internet
+#   endpoints  ECR and logs, with queues also SQS, inside the network ($44 a month in two zones, with queues $58); no
+#              route to the internet at all
+# An interface endpoint is $0.01 per zone and hour; that of S3 costs nothing, and is in all three.
 # (us-east-1, "Amazon VPC pricing" and "AWS PrivateLink pricing", 2026)
 Egress = Literal["public", "nat", "endpoints"]
 
@@ -45,7 +49,10 @@ class OwnNetwork:
 
 @dataclass(frozen=True, slots=True)
 class GivenNetwork:
-    """A VPC that exists. Its subnets must reach ECR, CloudWatch Logs and S3 if any job, or a clock, runs on Fargate.
+    """A VPC that exists.
+
+    Its subnets must reach ECR, CloudWatch Logs and S3 if any job, or a clock, runs on Fargate, SQS if any has a queue,
+    S3 if any reads or writes files, and the internet if any says so.
 
     zones and subnets: in the same order. security_group: what jobs run in; it must reach the database.
     """

@@ -1,8 +1,12 @@
 """The environment variables of everything we run; `handlers.runtime.settings` reads them."""
 
+from constructs import Construct
+
 from handlers.declaration.signals import NAMESPACE, SERVICE_NAME
 from infra.database import Database
 from infra.environment import Environment
+from infra.files import Files
+from infra.job_queue import queues_url
 
 LEASE_SECONDS = 30
 
@@ -18,6 +22,15 @@ def variables(environment: Environment, database: Database) -> dict[str, str]:
         "SHIFTLOCK_LEASE_SECONDS": str(LEASE_SECONDS),
         **power_tools(),
     }
+
+
+def work(scope: Construct, environment: Environment, files: Files) -> dict[str, str]:
+    """What jobs have beside them: where files and queues are, and the environment's own settings.
+
+    With a clock there are no queues.
+    """
+    queues = {} if environment.scheduler == "clock" else {"SHIFTLOCK_QUEUES": queues_url(scope, environment)}
+    return {**dict(environment.settings), "SHIFTLOCK_FILES": files.name, **queues}
 
 
 def power_tools() -> dict[str, str]:

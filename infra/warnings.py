@@ -9,9 +9,12 @@ from constructs import Construct
 
 from handlers.declaration.catalogue import Catalogue
 from handlers.declaration.job import Job
-from handlers.declaration.load import most_vcpu, peak
+from handlers.declaration.load import CPU_UNITS, most_vcpu, peak
 from handlers.declaration.nights import Night, nights
+from handlers.declaration.placement import place
+from infra.connections import available, wanted
 from infra.environment import Environment
+from infra.surroundings import OwnDatabase
 
 YEAR = timedelta(days=365)
 # Of the times that one night skips: more of them would say no more.
@@ -33,15 +36,18 @@ def warn(scope: Construct, environment: Environment, catalogue: Catalogue, now: 
 
 
 def warnings(environment: Environment, catalogue: Catalogue, now: datetime) -> Iterator[SynthWarning]:
-    """Yield what the year from `now` (aware) on brings to the jobs that AWS starts in an environment."""
+    """Yield what the year from `now` (aware) on brings to the jobs that AWS starts, and what they may need at once."""
     jobs = [job for job in catalogue if job.name not in environment.schedules_off]
     for job in jobs:
+        if not job.scheduled:
+            continue
         if job.schedule.next(now) is None:
             yield SynthWarning(f"over:{job.name}", _over(job, now))
         for night in nights(job.schedule, now, now + YEAR):
             if night.effect == "skipped":
                 yield SynthWarning(f"skipped:{job.name}:{night.walls[0]:%Y-%m-%d}", _skipped(job, night))
     yield from _crowded(environment, jobs, now)
+    yield from _connected(environment, jobs)
 
 
 def _over(job: Job, now: datetime) -> str:
@@ -63,15 +69,43 @@ def _crowded(environment: Environment, jobs: list[Job], now: datetime) -> Iterat
     if environment.scheduler == "clock":  # which runs the jobs within its own task
         return
     quota, ceiling = environment.vcpu_quota, environment.lambda_ceiling
-    if most_vcpu(jobs, lambda_ceiling=ceiling) <= quota:
+    workers = _workers(environment, jobs)
+    scheduled = [job for job in jobs if job.scheduled]
+    if most_vcpu(scheduled, lambda_ceiling=ceiling) + sum(workers.values()) <= quota:
         return
-    highest = peak(jobs, now, now + YEAR, lambda_ceiling=ceiling)
-    if highest is None or highest.vcpu <= quota:
+    highest = peak(scheduled, now, now + YEAR, lambda_ceiling=ceiling)
+    at, needed = (now, {}) if highest is None else (highest.at, dict(highest.jobs))
+    total = sum(needed.values()) + sum(workers.values())
+    if total <= quota:
         return
-    each = ", ".join(f"{name} {vcpu:g}" for name, vcpu in highest.jobs.items())
+    needed |= {f"workers of {name}": vcpu for name, vcpu in workers.items()}
+    each = ", ".join(f"{name} {vcpu:g}" for name, vcpu in needed.items())
     yield SynthWarning(
         "vcpu-quota",
-        f"{highest.vcpu:g} vCPU of Fargate are needed at {highest.at:%Y-%m-%dT%H:%MZ} ({each}), and the quota of "
+        f"{total:g} vCPU of Fargate are needed at {at:%Y-%m-%dT%H:%MZ} ({each}), and the quota of "
         f"{environment.name} is {quota}: move the jobs apart, or have AWS raise the account's Fargate On-Demand vCPU "
         "resource count, then vcpu_quota in infra/environments.py",
+    )
+
+
+def _workers(environment: Environment, jobs: list[Job]) -> dict[str, float]:
+    """The vCPU of all workers that each queue may have at once."""
+    cpu = {
+        job.name: (place(job, lambda_ceiling=environment.lambda_ceiling).cpu or 0) * job.queue.concurrency / CPU_UNITS
+        for job in jobs
+        if job.queue is not None
+    }
+    return {name: vcpu for name, vcpu in cpu.items() if vcpu}
+
+
+def _connected(environment: Environment, jobs: list[Job]) -> Iterator[SynthWarning]:
+    found, most = wanted(jobs, environment), available(environment)
+    if most is None or not isinstance(environment.database, OwnDatabase) or sum(found.values()) <= most:
+        return
+    each = ", ".join(f"{name} {count}" for name, count in found.items())
+    yield SynthWarning(
+        "connections",
+        f"{sum(found.values())} connections to PostgreSQL may be wanted at once ({each}), and "
+        f"{environment.database.instance} of {environment.name} has about {most}: lower queue.concurrency, or choose a "
+        "larger instance in infra/environments.py",
     )

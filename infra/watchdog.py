@@ -5,6 +5,7 @@ from constructs import Construct
 from handlers.declaration.cron import every
 from infra.destination import Calls, Destination
 from infra.environment import Environment
+from infra.grants import send_grants
 from infra.platform_function import PlatformFunction
 from infra.platform_rule import platform_rule
 from infra.shared import Shared
@@ -33,7 +34,9 @@ class Watchdog(Construct):
             description="Compares ledger and clock each minute; what it returns goes to the dispatcher",
             handler=HANDLER,
             timeout=TIMEOUT,
-            variables={**shared.variables, "SHIFTLOCK_SCHEDULES_OFF": off},
+            variables={**shared.work_variables, "SHIFTLOCK_SCHEDULES_OFF": off},
+            # It sends what the outbox holds, of any job.
+            statements=[*send_grants(self, shared.catalogue, shared.environment)],
             calls=Calls(retries=0, age=AGE, on_failure=shared.dead_letters.destination, on_success=dispatcher),
             with_database=True,
         )

@@ -25,13 +25,19 @@ def _cells(job: Job) -> tuple[str, ...]:
     placement = place(job)
     return (
         f"`{job.name}`",
-        f"`{job.schedule.expression}`",
-        job.schedule.zone or "UTC",
+        _starts(job),
+        (job.schedule.zone or "UTC") if job.scheduled else "",
         f"{placement.compute.capitalize()}, {size(placement)}",
         placement.because,
         span(job.longest_run),
         retries(job.retry),
     )
+
+
+def _starts(job: Job) -> str:
+    """What starts it: ticks, messages, or both."""
+    ticks = [f"`{job.schedule.expression}`"] if job.scheduled else []
+    return ", ".join([*ticks, *(["messages"] if job.queue is not None else [])])
 
 
 def _escaped(cell: str) -> str:

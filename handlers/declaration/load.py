@@ -63,7 +63,10 @@ def peak(
 
 
 def most_vcpu(jobs: Iterable[Job], *, lambda_ceiling: timedelta = LAMBDA_CEILING) -> float:
-    """The vCPU that all jobs take if they ever run together: no peak is higher, and no calendar need be read."""
+    """The vCPU that all ticks take if they ever run together: no peak is higher, and no calendar need be read.
+
+    How many workers take messages beside them is their queues' to say.
+    """
     return sum(_vcpu(job, lambda_ceiling) * _at_once(job) for job in jobs)
 
 
@@ -72,6 +75,8 @@ def _vcpu(job: Job, lambda_ceiling: timedelta) -> float:
 
 
 def _at_once(job: Job) -> int:
+    if not job.scheduled:
+        return 0
     return -(-job.longest_run // shortest_gap(job.schedule)) if job.overlap == "allow" else 1
 
 

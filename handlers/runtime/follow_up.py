@@ -29,12 +29,16 @@ MOST_SENT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """Follows runs up over the guard's session, which must not have a run at the time."""
+    """Follows runs up over the guard's session, which must not have a run at the time.
+
+    ends_at: when the process must be done, on the monotonic clock; None when it has no end of its own.
+    """
 
     guard: Guard
     settings: Settings
     catalogue: Catalogue
     log: Logger
+    ends_at: float | None
 
     def after(self, job: Job, claimed: Claimed, context: Context, report: Report) -> None:
         """Do what is due after this attempt. Raises nothing of a database that is away."""
@@ -72,6 +76,8 @@ class FollowUp:
         from handlers.runtime.relay import log_relayed, relay
 
         publisher, ends_at = Publisher(queues, self.catalogue), time.monotonic() + LONGEST_RELAY
+        if self.ends_at is not None:
+            ends_at = min(ends_at, self.ends_at)
         log_relayed(
             self.log,
             self.guard.use(

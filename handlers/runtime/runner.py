@@ -136,7 +136,7 @@ class Runner:
         context = Context(run, claimed, guard, self.stop, self.log, outlet)
         attempt = Attempt(job, run, claimed, guard, context, self._tell, self._left())
         report, decision, performed = attempt.carry_out()
-        FollowUp(guard, self.settings, self.catalogue, self.log).after(job, claimed, context, report)
+        FollowUp(guard, self.settings, self.catalogue, self.log, self.ends_at).after(job, claimed, context, report)
         if not self.waits:
             return report, None
         if report.result is not Result.RETRY_LATER:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from handlers.declaration.catalogue import Catalogue
 from handlers.declaration.cron import cron, every
 from handlers.declaration.duration import minutes
 from handlers.declaration.job import LONGEST_NAME, Job
+from handlers.declaration.queue import Queue
 from handlers.schedule import SCHEDULE
 from infra.environment import Environment
 from infra.environments import ENVIRONMENTS
@@ -26,7 +28,8 @@ WITH_NAT = Environment(
     account="111122223333",
     region="eu-west-1",
     alarm_email="night@example.com",
-    schedules_off=frozenset({"job-00-".ljust(LONGEST_NAME, "x")}),
+    settings=(("SHIFTLOCK_POS_URL", "https://pos.example"),),
+    schedules_off=frozenset(f"job-0{number}-".ljust(LONGEST_NAME, "x") for number in (0, 4, 5)),
 )
 ALL_GIVEN = Environment(
     "given",
@@ -73,6 +76,12 @@ def template(request: pytest.FixtureRequest, stacks: Mapping[str, Template]) -> 
 
 
 @pytest.fixture(scope="session")
+def data_stacks(stacks: Mapping[str, Template]) -> list[Template]:
+    """The stack of what outlives deploys of each environment."""
+    return [stacks[environment.data_stack] for environment in ENVIRONMENTS]
+
+
+@pytest.fixture(scope="session")
 def alarms_stacks(stacks: Mapping[str, Template]) -> list[Template]:
     """The stack of alarms of each environment."""
     return [stacks[environment.alarms_stack] for environment in ENVIRONMENTS]
@@ -82,7 +91,7 @@ def alarms_stacks(stacks: Mapping[str, Template]) -> list[Template]:
 def stacks_of_sixty(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Template]:
     """The stacks of sixty jobs of all kinds, each with the longest name there may be."""
     folder = tmp_path_factory.mktemp("sixty") / "cdk.out"
-    # Without cdk-nag, which has nothing to say here that it does not say of three jobs.
+    # Without cdk-nag, which has nothing to say here that it does not say of one job of each kind.
     return synthesise(folder, ENVIRONMENTS, Catalogue(jobs_of_all_kinds(60)), {"env": "staging"}, rules=False)
 
 
@@ -90,6 +99,12 @@ def stacks_of_sixty(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Te
 def sixty(stacks_of_sixty: Mapping[str, Template]) -> Template:
     """The stack of sixty jobs."""
     return stacks_of_sixty["shiftlock-staging-jobs"]
+
+
+@pytest.fixture(scope="session")
+def data_of_sixty(stacks_of_sixty: Mapping[str, Template]) -> Template:
+    """The stack of the queues of sixty jobs."""
+    return stacks_of_sixty["shiftlock-staging-data"]
 
 
 @pytest.fixture(scope="session")
@@ -102,19 +117,27 @@ def alarms_of_sixty(stacks_of_sixty: Mapping[str, Template]) -> Template:
 def others(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Template]:
     """Stacks by name of what our own environments do not use: a job of each kind with NAT, with all given, by clock."""
     folder = tmp_path_factory.mktemp("others") / "cdk.out"
-    return synthesise(folder, (WITH_NAT, ALL_GIVEN, BY_CLOCK), Catalogue(jobs_of_all_kinds(4)))
+    return synthesise(folder, (WITH_NAT, ALL_GIVEN, BY_CLOCK), Catalogue(jobs_of_all_kinds(6)))
 
 
 def jobs_of_all_kinds(count: int) -> tuple[Job, ...]:
-    """Jobs for Lambda and Fargate, in UTC and in a zone, in turn."""
-    kinds = (
-        (every(minutes=5), minutes(2)),
-        (cron("0 1 * * ? *"), minutes(90)),
-        (cron("0 2 * * ? *", zone="Asia/Riyadh"), minutes(3)),
-        (cron("0 3 1 * ? *", zone="Europe/Berlin"), minutes(90)),
+    """Jobs for Lambda and Fargate, in UTC and in a zone, with messages on either, in turn."""
+    kinds: tuple[dict[str, Any], ...] = (
+        {"schedule": every(minutes=5), "longest_run": minutes(2)},
+        {"schedule": cron("0 1 * * ? *"), "longest_run": minutes(90)},
+        {"schedule": cron("0 2 * * ? *", zone="Asia/Riyadh"), "longest_run": minutes(3)},
+        {"schedule": cron("0 3 1 * ? *", zone="Europe/Berlin"), "longest_run": minutes(90)},
+        {
+            "schedule": every(hours=1),
+            "queue": Queue(concurrency=5, batch=4),
+            "longest_run": minutes(2),
+            "reads": ("in/",),
+            "writes": ("out/",),
+        },
+        {"queue": Queue(fifo=True, delay=minutes(1)), "longest_run": minutes(90), "writes": ("out/",)},
     )
     target = SCHEDULE.jobs[0].target
     return tuple(
-        Job(f"job-{number:02}-".ljust(LONGEST_NAME, "x"), target=target, schedule=schedule, longest_run=longest_run)
-        for number, (schedule, longest_run) in zip(range(count), cycle(kinds), strict=False)
+        Job(f"job-{number:02}-".ljust(LONGEST_NAME, "x"), target=target, **kind)
+        for number, kind in zip(range(count), cycle(kinds), strict=False)
     )

@@ -53,7 +53,7 @@ def synthesise(
     folder.mkdir()
     (folder / "Dockerfile").write_text("FROM scratch\n")
     scope = app(context or {}, outdir)
-    populate(scope, environments, catalogue, Bundle(folder, "0" * 64, "arm64"))
+    populate(scope, environments, catalogue, Bundle(folder, folder, "0" * 64, "arm64"))
     if rules:
         finish(scope)
     else:

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
+from handlers.declaration.job import Job
 from handlers.declaration.signals import DIMENSIONS, NAMESPACE, WATCHDOG, Signal
 from handlers.schedule import SCHEDULE
 from infra.environments import ENVIRONMENTS
+from infra.silence import silence_window
 from tests.infra.templates import Template
 
 # What AWS sends by itself: "EventBridge metrics", "EventBridge Scheduler metrics", "SQS metrics".
@@ -18,12 +20,19 @@ OF_AWS = {
     ("AWS/SQS", "ApproximateNumberOfMessagesVisible"): {"QueueName"},
     ("AWS/SQS", "ApproximateAgeOfOldestMessage"): {"QueueName"},
 }
-OF_A_JOB = ("failed", "silent", "late", "lost", "cannot-start")
+WAYS = ("failed", "silent", "late", "lost", "cannot-start", "dead", "waiting", "failing")
 BELOW = ("-silent", "no-watchdog-pass")
 # Metrics Insights, the one query there is: a metric of ours over all jobs of the environment.
 QUERY = re.compile(r"SELECT SUM\((\w+)\) FROM SCHEMA\(\"(\w+)\", (\w+), (\w+), (\w+)\) WHERE environment = '(\w+)'")
 # "Amazon CloudWatch API Reference", PutCompositeAlarm.
 ALARMS_OF_A_RULE, LONGEST_RULE = 100, 10_240
+
+
+def ways(job: Job) -> set[str]:
+    """The ways in which a job can go wrong that an alarm can see."""
+    of_ticks = {"late", *(() if silence_window(job) is None else ("silent",))} if job.scheduled else set()
+    of_messages = {"dead", "waiting", "failing"} if job.queue is not None else set()
+    return {"failed", "lost", "cannot-start"} | of_ticks | of_messages
 
 
 def metrics(alarm: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -66,35 +75,43 @@ def test_every_alarmed_metric_is_one_that_is_sent(alarms_stacks: list[Template],
             assert {dimension["Name"] for dimension in metric["Dimensions"]} == (ours | OF_AWS)[key]
             seen.add(key)
     of_ours = {"FAILED", "SUCCEEDED", "LATE", "SECONDS_LATE", "LOST", "START_FAILED", "FENCED", "WATCHDOG_BEAT"}
+    of_ours |= {"STARTED", "OUTBOX_AGE"}
     assert seen == {*OF_AWS, *((NAMESPACE, Signal[name].value) for name in of_ours)}
 
 
 def test_each_job_has_an_alarm_on_each_way_it_can_go_wrong(alarms_stacks: list[Template]) -> None:
     for template in alarms_stacks:
-        assert {f"{job.name}-{way}" for job in SCHEDULE for way in OF_A_JOB} <= by_name(template).keys()
+        for job in SCHEDULE:
+            assert {name for name in by_name(template) if name.startswith(f"{job.name}-")} == {
+                f"{job.name}-{way}" for way in ways(job)
+            }
 
 
 def test_an_alarm_of_a_job_is_on_that_job_in_that_environment(alarms_stacks: list[Template]) -> None:
     for template, environment in zip(alarms_stacks, ENVIRONMENTS, strict=True):
         for job in SCHEDULE:
-            for way in OF_A_JOB:
+            for way in ways(job):
                 for metric in metrics(by_name(template)[f"{job.name}-{way}"]):
                     dimensions = {each["Name"]: each["Value"] for each in metric["Dimensions"]}
+                    if way in ("dead", "waiting"):
+                        end = "_dead-letters" if way == "dead" else ""
+                        assert dimensions == {"QueueName": f"{environment.prefix}-{job.name}{end}"}
+                        continue
                     assert dimensions == {"service": "shiftlock", "environment": environment.name, "job": job.name}
 
 
 def test_no_job_can_have_an_alarm_of_a_name_that_is_taken(alarms_stacks: list[Template]) -> None:
     for template in alarms_stacks:
         shared = [name for name in by_name(template) if not name.startswith(tuple(job.name for job in SCHEDULE))]
-        assert len(shared) == 6
+        assert len(shared) == 7
         # With a way `x-late`, the alarm of job `a` on it would be that of job `a-x` on `late`.
-        for taken in (*shared, "anything-wrong", *OF_A_JOB):
-            assert not [way for way in OF_A_JOB if taken.endswith(f"-{way}")], taken
+        for taken in (*shared, "anything-wrong", *WAYS):
+            assert not [way for way in WAYS if taken.endswith(f"-{way}")], taken
 
 
 def test_a_job_is_late_when_it_started_late_or_has_not_started_by_then(alarms_stacks: list[Template]) -> None:
     for template in alarms_stacks:
-        for job in SCHEDULE:
+        for job in (job for job in SCHEDULE if job.scheduled):
             alarm = by_name(template)[f"{job.name}-late"]
             [result] = [each for each in alarm["Metrics"] if each["ReturnData"]]
             assert result["Expression"] == f"SUM([late, waiting > {job.late_after.total_seconds():g}])"
@@ -129,10 +146,10 @@ def test_dead_letters_wake_somebody_at_once_and_again_when_nobody_dealt_with_the
         assert (age["Threshold"], age["Statistic"]) == (24 * 3600, "Maximum")
 
 
-def test_names_of_what_is_watched_are_those_of_the_stack_of_jobs(
-    jobs_stacks: list[Template], alarms_stacks: list[Template]
+def test_names_of_what_is_watched_are_those_of_the_stacks_that_have_it(
+    jobs_stacks: list[Template], data_stacks: list[Template], alarms_stacks: list[Template]
 ) -> None:
-    for jobs, alarms in zip(jobs_stacks, alarms_stacks, strict=True):
+    for jobs, data, alarms in zip(jobs_stacks, data_stacks, alarms_stacks, strict=True):
         watched = {
             (dimension["Name"], dimension["Value"])
             for alarm in every_alarm([alarms])
@@ -143,6 +160,7 @@ def test_names_of_what_is_watched_are_those_of_the_stack_of_jobs(
         there = {("RuleName", rule["Name"]) for rule in jobs.of("Events::Rule").values()}
         there.add(("ScheduleGroup", jobs.only("Scheduler::ScheduleGroup")["Name"]))
         there.add(("QueueName", jobs.only("SQS::Queue")["QueueName"]))
+        there |= {("QueueName", queue["QueueName"]) for queue in data.of("SQS::Queue").values()}
         assert watched == there
 
 
@@ -234,6 +252,6 @@ def test_a_monthly_job_has_no_alarm_that_could_never_look_back_far_enough(
         for schedule in sixty.of("Scheduler::Schedule").values()
         if schedule["ScheduleExpressionTimezone"] == "Europe/Berlin"
     }
-    assert len(monthly) == 15
-    assert len(silent) == 45
+    assert len(monthly) == 10
+    assert len(silent) == 40
     assert not {f"{name}-silent" for name in monthly} & silent

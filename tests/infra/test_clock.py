@@ -10,6 +10,7 @@ from handlers.declaration.catalogue import Catalogue
 from handlers.declaration.cron import every
 from handlers.declaration.duration import minutes
 from handlers.declaration.job import Job
+from handlers.declaration.queue import Queue
 from handlers.declaration.signals import CLOCK, ENVIRONMENT, JOB, NAMESPACE, SERVICE, SERVICE_NAME, Signal
 from handlers.schedule import SCHEDULE
 from infra.clock_size import clock_size
@@ -72,12 +73,12 @@ def test_one_service_runs_the_clock_and_nothing_of_eventbridge_is_there(clocked:
     assert not kinds(clocked) & OF_EVENTBRIDGE
 
 
-def test_with_eventbridge_there_is_no_service_and_no_alarm_on_a_clock(
+def test_with_eventbridge_there_is_no_clock_and_no_alarm_on_one(
     jobs_stacks: list[Template], alarms_stacks: list[Template]
 ) -> None:
     for template in jobs_stacks:
         assert kinds(template) > OF_EVENTBRIDGE
-        assert not template.of("ECS::Service")
+        assert not [each for each in template.of("ECS::Service").values() if each["ServiceName"].endswith("_clock")]
     for template in alarms_stacks:
         assert "no-watchdog-pass" in alarms(template)
         assert "no-clock-pass" not in alarms(template)
@@ -105,7 +106,7 @@ def test_its_task_is_like_that_of_a_job_but_for_the_command(clocked: Template, o
     assert container["Command"] == ["python", "-m", "handlers.runtime.clock_entry"]
     variables = {each["Name"]: each["Value"] for each in container["Environment"]}
     of_a_job = {each["Name"] for each in other["Environment"]}
-    assert variables.keys() == of_a_job | {"SHIFTLOCK_ROLE", "SHIFTLOCK_CHILDREN"}
+    assert variables.keys() == of_a_job - {"SHIFTLOCK_QUEUES"} | {"SHIFTLOCK_ROLE", "SHIFTLOCK_CHILDREN"}
     assert (variables["SHIFTLOCK_ROLE"], variables["SHIFTLOCK_CHILDREN"]) == ("clock", "3")
 
 
@@ -129,12 +130,14 @@ def test_its_names_are_none_that_a_job_could_have_and_its_log_forgets(clocked: T
     assert (log["LogGroupName"], log["RetentionInDays"]) == ("/shiftlock/clocked/_clock", BY_CLOCK.log_days)
 
 
-def test_the_clock_and_its_jobs_may_log_in_to_the_database_and_no_more(clocked: Template) -> None:
+def test_the_clock_may_what_any_of_its_jobs_may_and_no_more(clocked: Template) -> None:
     held: dict[str, set[str]] = {}
     for role, statement in statements(clocked):
         held.setdefault(role, set()).add(statement["Sid"])
     (task_role,) = [role for role in held if role.startswith("ClockRole")]
-    assert held[task_role] == {"ConnectToDatabase"}
+    assert held[task_role] == {"ConnectToDatabase", "ReadFiles", "WriteFiles", "ReadPayloads"}
+    (files,) = [each for _, each in statements(clocked) if each["Sid"] == "WriteFiles"]
+    assert files["Resource"]["Fn::Join"][1][-1] == "/out/*"
     assert set().union(*held.values()) <= explained("statement")
 
 
@@ -154,7 +157,7 @@ def test_the_alarms_on_the_ends_of_runs_are_those_of_eventbridge_in_place_and_me
 ) -> None:
     by_rules = others["shiftlock-given-alarms"]
     same = {name: alarm for name, alarm in alarms(by_rules).items() if name.endswith(("-failed", "-silent"))}
-    assert len(same) == 7  # the monthly job's silence is longer than an alarm can see
+    assert len(same) == 10  # the monthly job's silence is longer than an alarm can see
     assert alarms(watched).keys() == same.keys() | {"no-clock-pass"}
     for name, alarm in same.items():
         other = alarms(watched)[name]
@@ -162,7 +165,14 @@ def test_the_alarms_on_the_ends_of_runs_are_those_of_eventbridge_in_place_and_me
             key: other[key] for key in alarm if key in MEANING
         }
     ids = watched.of("CloudWatch::Alarm").keys() & by_rules.of("CloudWatch::Alarm").keys()
-    assert len(ids) == 7
+    assert len(ids) == 10
+
+
+def test_there_is_a_bucket_and_no_queue_since_the_ledger_is_one(others: Mapping[str, Template]) -> None:
+    data = others[BY_CLOCK.data_stack]
+    assert data.of("S3::Bucket")
+    assert not data.of("SQS::Queue")
+    assert not [each for each in data.of("EC2::VPCEndpoint").values() if "sqs" in str(each["ServiceName"])]
 
 
 def test_nothing_that_only_a_watchdog_feeds_is_there(watched: Template) -> None:
@@ -185,18 +195,19 @@ def test_a_clock_is_large_enough_for_the_largest_jobs_at_once() -> None:
     assert clock_size(jobs(2, disk=15_000), 8).disk == 30_000
 
 
-def test_a_job_that_may_overlap_itself_counts_as_often_as_there_are_processes() -> None:
+def test_a_job_that_may_overlap_itself_or_has_messages_counts_as_often_as_there_are_processes() -> None:
     assert clock_size(jobs(1, memory=512), 8).memory == 1024
     assert clock_size(jobs(1, memory=512, overlap="allow"), 8).memory == 5120
+    assert clock_size(jobs(1, memory=512, queue=Queue()), 8).memory == 5120
 
 
 @pytest.mark.parametrize(
     ("change", "catalogue", "complaint"),
     [
-        ({"scheduler": "cron"}, SCHEDULE, "scheduler 'cron': allowed is eventbridge, clock"),
-        ({"clocks": 0}, SCHEDULE, "clocks 0: allowed is 1 to 10"),
-        ({"clock_children": 0}, SCHEDULE, "clock_children 0: allowed is 1 to 200"),
-        ({"clock_children": 201}, SCHEDULE, "clock_children 201: allowed is 1 to 200"),
+        ({"scheduler": "cron"}, jobs(1), "scheduler 'cron': allowed is eventbridge, clock"),
+        ({"clocks": 0}, jobs(1), "clocks 0: allowed is 1 to 10"),
+        ({"clock_children": 0}, jobs(1), "clock_children 0: allowed is 1 to 200"),
+        ({"clock_children": 201}, jobs(1), "clock_children 201: allowed is 1 to 200"),
         (
             {"clock_children": 13},
             jobs(13, memory=10_240),
@@ -210,9 +221,9 @@ def test_a_job_that_may_overlap_itself_counts_as_often_as_there_are_processes() 
             "allowed is as many as fit a task's 204,800 MB",
         ),
         (
-            {"schedules_off": frozenset({"session-cleanup"})},
-            SCHEDULE,
-            "schedules_off 'session-cleanup': allowed is none with scheduler 'clock', which runs the whole table",
+            {"schedules_off": frozenset({"job-0"})},
+            jobs(1),
+            "schedules_off 'job-0': allowed is none with scheduler 'clock', which runs the whole table",
         ),
     ],
 )
@@ -231,5 +242,5 @@ def test_more_jobs_than_a_clock_holds_are_no_matter_of_eventbridge() -> None:
 
 
 def test_the_environment_with_a_clock_is_in_order() -> None:
-    table = Catalogue(jobs_of_all_kinds(4))
+    table = Catalogue(jobs_of_all_kinds(6))
     assert checked((BY_CLOCK,), table) == (BY_CLOCK,)

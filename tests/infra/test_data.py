@@ -6,10 +6,17 @@ import pytest
 
 from tests.infra.templates import Template
 
-# Renaming one of these replaces it: the database with all runs in it, or the subnets it stands in. If a change here is
-# meant, it needs a plan for the data, not a new list.
+# Renaming one of these replaces it: the database with all runs in it, the subnets it stands in, files, messages. If a
+# change here is meant, it needs a plan for the data, not a new list.
 FROZEN = {
     "EC2::VPC": {"NetworkVpc7FB7348F"},
+    "S3::Bucket": {"FilesBucket7C17EE2E"},
+    "SQS::Queue": {
+        "QueuesimageresizeDeadLetters086FE2E6",
+        "QueuesimageresizeQueueE9B32161",
+        "QueuesinventorypullDeadLetters7A5F12EF",
+        "QueuesinventorypullQueue953B9BEC",
+    },
     "RDS::DBInstance": {"DatabaseInstance02E622FB"},
     "RDS::DBParameterGroup": {"DatabaseParametersF882294D"},
     "RDS::DBSubnetGroup": {"DatabaseSubnets56F17B9A"},
@@ -57,15 +64,22 @@ def test_jobs_hold_on_to_the_data_stack_by_imports(stacks: Mapping[str, Template
     assert "Fn::GetStackOutput" not in text
 
 
-def test_the_network_of_prod_has_no_way_to_or_from_the_internet(stacks: Mapping[str, Template]) -> None:
-    template = stacks["shiftlock-prod-data"]
-    assert not template.of("EC2::InternetGateway")
-    assert not template.of("EC2::NatGateway")
-    endpoints = [endpoint["VpcEndpointType"] for endpoint in template.of("EC2::VPCEndpoint").values()]
-    assert sorted(endpoints) == ["Gateway", "Interface", "Interface", "Interface"]
+def test_the_network_of_prod_has_one_way_out_and_nothing_of_ours_has_an_address_to_come_in_by(
+    stacks: Mapping[str, Template],
+) -> None:
+    data, jobs = stacks["shiftlock-prod-data"], stacks["shiftlock-prod-jobs"]
+    assert len(data.of("EC2::NatGateway")) == 1
+    assert not any(subnet["MapPublicIpOnLaunch"] for subnet in data.of("EC2::Subnet").values())
+    for service in jobs.of("ECS::Service").values():
+        assert service["NetworkConfiguration"]["AwsvpcConfiguration"]["AssignPublicIp"] == "DISABLED"
+    assert [endpoint["VpcEndpointType"] for endpoint in data.of("EC2::VPCEndpoint").values()] == ["Gateway"]
 
 
-def test_the_network_of_dev_costs_nothing_while_no_job_runs(stacks: Mapping[str, Template]) -> None:
+def test_the_network_of_dev_costs_one_endpoint_in_one_zone_while_no_job_runs(stacks: Mapping[str, Template]) -> None:
     template = stacks["shiftlock-dev-data"]
     assert not template.of("EC2::NatGateway")
-    assert [endpoint["VpcEndpointType"] for endpoint in template.of("EC2::VPCEndpoint").values()] == ["Gateway"]
+    found = {endpoint["VpcEndpointType"]: endpoint for endpoint in template.of("EC2::VPCEndpoint").values()}
+    assert found.keys() == {"Gateway", "Interface"}
+    assert len(found["Interface"]["SubnetIds"]) == 1
+    assert ".sqs" in str(found["Interface"]["ServiceName"])
+    assert found["Interface"]["PrivateDnsEnabled"] is True

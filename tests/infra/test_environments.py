@@ -34,6 +34,9 @@ def test_our_environments_are_in_order() -> None:
         (replace(GOOD, alarm_topic="topic"), "alarm_topic 'topic'"),
         (replace(GOOD, alarm_email="a@b.cd", alarm_topic="arn:aws:sns:eu-west-1:111122223333:t"), "alarm_email"),
         (replace(GOOD, log_days=2), "log_days 2"),
+        (replace(GOOD, export_days=0), "export_days 0"),
+        (replace(GOOD, settings=(("pos-url", "https://pos"),)), "settings 'pos-url'"),
+        (replace(GOOD, settings=(("SHIFTLOCK_QUEUES", "https://mine"),)), "settings 'SHIFTLOCK_QUEUES'"),
         (replace(GOOD, lambda_ceiling=timedelta(hours=1)), "lambda_ceiling 1:00:00"),
         (replace(GOOD, schedules_off=frozenset({"no-such-job"})), "schedules_off 'no-such-job'"),
         (replace(GOOD, vcpu_quota=0), "vcpu_quota 0"),
@@ -83,11 +86,14 @@ def test_an_unknown_environment_is_refused_with_those_there_are() -> None:
 
 def test_what_is_given_is_used_and_not_made_again(others: Mapping[str, Template]) -> None:
     data, jobs, alarms = (others[f"shiftlock-given-{part}"] for part in ("data", "jobs", "alarms"))
-    assert {resource["Type"] for resource in data.resources.values()} == {"AWS::EC2::SecurityGroupIngress"}
+    kinds = {resource["Type"] for resource in data.resources.values()}
+    assert {kind for kind in kinds if not kind.startswith(("AWS::SQS::", "AWS::S3::"))} == {
+        "AWS::EC2::SecurityGroupIngress"
+    }
     ingress = data.only("EC2::SecurityGroupIngress")
     assert (ingress["GroupId"], ingress["SourceSecurityGroupId"]) == ("sg-0d3c2b1a", "sg-0a1b2c3d")
     in_network = [each for each in jobs.of("Lambda::Function").values() if "VpcConfig" in each]
-    assert len(in_network) == 4
+    assert len(in_network) == 5
     for function in in_network:
         assert function["VpcConfig"] == {
             "SubnetIds": ["subnet-0a1b2c3d", "subnet-1a2b3c4d"],
@@ -123,14 +129,14 @@ def test_with_nat_tasks_run_in_private_subnets_and_keep_the_place_of_the_databas
 def test_a_schedule_that_is_off_is_deployed_but_never_fires_and_is_not_missed(others: Mapping[str, Template]) -> None:
     jobs = others["shiftlock-nat-jobs"]
     off = {rule["Name"] for rule in jobs.of("Events::Rule").values() if rule["State"] == "DISABLED"}
-    assert len(off) == 1
+    assert len(off) == 2
     watched = names(others["shiftlock-nat-alarms"])
     for alarm in ("silent", "late"):
         missed = {each.removesuffix(f"-{alarm}") for each in watched if each.endswith(f"-{alarm}")}
         assert missed
         assert not missed & off
     (watchdog,) = (each for each in jobs.of("Lambda::Function").values() if "watchdog" in each["Handler"])
-    assert watchdog["Environment"]["Variables"]["SHIFTLOCK_SCHEDULES_OFF"] == ",".join(WITH_NAT.schedules_off)
+    assert watchdog["Environment"]["Variables"]["SHIFTLOCK_SCHEDULES_OFF"] == ",".join(sorted(WITH_NAT.schedules_off))
 
 
 def names(template: Template) -> list[str]:
@@ -141,3 +147,13 @@ def names(template: Template) -> list[str]:
 def test_an_address_is_told_of_alarms_when_given(others: Mapping[str, Template]) -> None:
     subscription = others["shiftlock-nat-alarms"].only("SNS::Subscription")
     assert (subscription["Protocol"], subscription["Endpoint"]) == ("email", "night@example.com")
+
+
+def test_an_environments_own_settings_reach_every_job(others: Mapping[str, Template]) -> None:
+    template, ((name, value),) = others[WITH_NAT.jobs_stack], WITH_NAT.settings
+    functions = [each["Environment"]["Variables"] for each in template.of("Lambda::Function").values()]
+    assert {each.get(name) for each in functions if "SHIFTLOCK_JOB" in each} == {value}
+    assert {each.get(name) for each in functions if "SHIFTLOCK_CLUSTER" in each} == {None}
+    for task in template.of("ECS::TaskDefinition").values():
+        (container,) = task["ContainerDefinitions"]
+        assert {"Name": name, "Value": value} in container["Environment"]

@@ -14,6 +14,8 @@ from infra.environments import ENVIRONMENTS
 from tests.infra.templates import Template
 
 JOBS = pytest.mark.parametrize("job", SCHEDULE.jobs, ids=lambda job: job.name)
+SCHEDULED = [job for job in SCHEDULE if job.scheduled]
+WITH_TICKS = pytest.mark.parametrize("job", SCHEDULED, ids=lambda job: job.name)
 
 
 def starts(template: Template) -> dict[str, list[Mapping[str, Any]]]:
@@ -36,14 +38,14 @@ def by_name(template: Template, kind: str, key: str, job: Job) -> Mapping[str, A
     return found
 
 
-def test_each_job_has_one_trigger_with_one_target(jobs_stacks: list[Template]) -> None:
+def test_each_job_with_a_schedule_has_one_trigger_with_one_target(jobs_stacks: list[Template]) -> None:
     for template, environment in zip(jobs_stacks, ENVIRONMENTS, strict=True):
         found = {name: each for name, each in starts(template).items() if name.startswith(f"{environment.prefix}-")}
-        assert set(found) == {f"{environment.prefix}-{job.name}" for job in SCHEDULE}
+        assert set(found) == {f"{environment.prefix}-{job.name}" for job in SCHEDULED}
         assert all(len(each) == 1 for each in found.values())
 
 
-@JOBS
+@WITH_TICKS
 def test_a_job_in_utc_has_a_rule_and_one_in_a_zone_a_schedule_of_that_zone(
     job: Job, jobs_stacks: list[Template]
 ) -> None:
@@ -90,9 +92,11 @@ def test_a_function_has_time_to_end_its_job_itself_and_is_never_called_again_by_
         assert functions
         for logical_id, function in functions.items():
             job = SCHEDULE.find(function["Environment"]["Variables"]["SHIFTLOCK_JOB"])
-            assert function["Timeout"] == job.longest_run.total_seconds() + 30 <= 900
+            runs = 1 if job.queue is None else job.queue.batch
+            assert function["Timeout"] == min(job.longest_run.total_seconds() * runs + 30, 900)
             assert (function["Runtime"], function["Architectures"]) == ("python3.13", ["arm64"])
-            assert function["Handler"] == "handlers.runtime.lambda_entry.handler"
+            entry = "lambda_entry" if job.queue is None else "queue_entry"
+            assert function["Handler"] == f"handlers.runtime.{entry}.handler"
             config = configs[logical_id]
             assert (config["MaximumRetryAttempts"], config["MaximumEventAgeInSeconds"]) == (0, 3600)
             # What still ends without a word of its own, the recorder brings into the ledger.
@@ -106,9 +110,10 @@ def test_a_task_is_told_to_stop_in_time_and_cannot_write_outside_tmp(jobs_stacks
         assert tasks
         for task in tasks.values():
             (container,) = task["ContainerDefinitions"]
-            job = task["Family"].removeprefix(template.name.removesuffix("jobs"))
+            job, _, worker = task["Family"].removeprefix(template.name.removesuffix("jobs")).partition("_")
+            entry = "worker_entry" if worker else "task_entry"
             assert container["Name"] == "job"
-            assert container["Command"] == ["python", "-m", "handlers.runtime.task_entry", job]
+            assert container["Command"] == ["python", "-m", f"handlers.runtime.{entry}", job]
             assert container["StopTimeout"] == 120
             assert container["LinuxParameters"]["InitProcessEnabled"] is True
             assert container["ReadonlyRootFilesystem"] is True
@@ -116,7 +121,7 @@ def test_a_task_is_told_to_stop_in_time_and_cannot_write_outside_tmp(jobs_stacks
             assert container["LogConfiguration"]["Options"]["mode"] == "blocking"
 
 
-@JOBS
+@WITH_TICKS
 def test_a_trigger_sends_its_kind_and_the_time_of_the_tick(job: Job, jobs_stacks: list[Template]) -> None:
     for template in jobs_stacks:
         (target,) = starts(template)[template.name.removesuffix("jobs") + job.name]

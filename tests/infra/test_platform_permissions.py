@@ -4,10 +4,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from handlers.declaration.placement import place
 from handlers.schedule import SCHEDULE
 from infra.environments import ENVIRONMENTS
 from tests.infra.conftest import ALL_GIVEN
+from tests.infra.grants import OF_WORK, queue_of
 from tests.infra.platform_parts import IN_THE_NETWORK, OF_A_FUNCTION, PARTS, arn, calls, function, held, ids, queue
 from tests.infra.templates import Template, listed, statements
 
@@ -38,7 +41,7 @@ def test_a_job_that_fails_tells_the_recorder_and_may_tell_nobody_else(template: 
     for logical_id in jobs:
         assert calls(template, logical_id)["DestinationConfig"] == {"OnFailure": {"Destination": recorder}}
         holds = held(template, logical_id)
-        assert holds.keys() == {"WriteLogs", "SendRecords", *IN_THE_NETWORK}
+        assert holds.keys() - OF_WORK == {"WriteLogs", "SendRecords", *IN_THE_NETWORK}
         assert holds["SendRecords"]["Resource"] == recorder
 
 
@@ -54,10 +57,17 @@ def test_each_rule_may_call_its_own_function_and_no_rule_the_dispatcher(template
     assert of["dispatcher"] not in allowed
 
 
-def test_watchdog_and_recorder_reach_the_database_and_no_api(template: Template) -> None:
-    for part in ("watchdog", "recorder"):
-        holds = held(template, ids(template)[part])
-        assert holds.keys() - {"SendRecords"} == OF_A_FUNCTION | IN_THE_NETWORK
+def test_watchdog_and_recorder_reach_the_database_and_no_api_but_the_watchdog_the_queues(
+    template: Template, stacks: Mapping[str, Template]
+) -> None:
+    watchdog, recorder = (held(template, ids(template)[part]) for part in ("watchdog", "recorder"))
+    assert recorder.keys() == OF_A_FUNCTION | IN_THE_NETWORK | {"SendRecords"}
+    assert watchdog.keys() == OF_A_FUNCTION | IN_THE_NETWORK | {"SendRecords", "SendMessages"}
+    names = {name for each in listed(watchdog["SendMessages"]["Resource"]) for name in [queue_of(each)]}
+    prefix = template.name.removesuffix("jobs")
+    assert names == {f"{prefix}{job.name}" for job in SCHEDULE if job.queue is not None}
+    there = {each["QueueName"] for each in stacks[f"{prefix}data"].of("SQS::Queue").values()}
+    assert names < there
 
 
 def test_the_dispatcher_starts_what_is_there_stops_what_runs_in_our_cluster_and_sees_no_database(
@@ -132,12 +142,14 @@ def test_the_pattern_of_families_is_that_of_jobs_alone(template: Template) -> No
         assert not [name for name in own if name.startswith(prefix)]
 
 
-def test_the_policy_of_the_dispatcher_of_sixty_jobs_fits_a_role(sixty: Template) -> None:
-    role = function(sixty, "dispatcher")["Role"]["Fn::GetAtt"][0]
+@pytest.mark.parametrize("part", ["dispatcher", "watchdog"])
+def test_the_policy_of_what_knows_sixty_jobs_fits_a_role(part: str, sixty: Template) -> None:
+    role = function(sixty, part)["Role"]["Fn::GetAtt"][0]
     size = sum(
         len(json.dumps(_longest(each), separators=(",", ":"))) for owner, each in statements(sixty) if owner == role
     )
-    assert 5_000 < size <= POLICY_OF_A_ROLE
+    # The queues of these jobs are twenty.
+    assert 3_000 < size <= (POLICY_OF_A_ROLE if part == "dispatcher" else POLICY_OF_A_ROLE // 2)
 
 
 def _longest(value: Any) -> Any:
@@ -149,6 +161,8 @@ def _longest(value: Any) -> Any:
     match value:
         case {"Ref": str(name)}:
             return LONGEST.get(name, "x" * 64)
+        case {"Fn::ImportValue": str()}:
+            return "x" * 64
         case {"Fn::GetAtt": [str(name), "Arn"]}:
             of_role = f"arn:aws-us-gov:iam::{'1' * 12}:role/{'x' * LONGEST_ROLE}"
             other = f"arn:aws-us-gov:lambda:ap-southeast-2:{'1' * 12}:function:{'x' * LONGEST_FUNCTION}"

@@ -14,8 +14,11 @@ from handlers.declaration.catalogue import Catalogue
 from handlers.declaration.cron import cron
 from handlers.declaration.duration import hours, minutes
 from handlers.declaration.job import Job
+from handlers.declaration.never import NEVER
+from handlers.declaration.queue import Queue
 from handlers.schedule import SCHEDULE
 from infra.environments import ENVIRONMENTS
+from infra.surroundings import OwnDatabase
 from infra.warnings import warn, warnings
 
 DEV = ENVIRONMENTS[0]
@@ -27,8 +30,9 @@ def job(name: str, expression: str, *, zone: str | None = None, **more: Any) -> 
     return Job(name, schedule=cron(expression, zone=zone), **{**right, **more})
 
 
-def texts(*jobs: Job, now: datetime = NOW, **environment: Any) -> list[str]:
-    return [each.text for each in warnings(replace(DEV, **environment), Catalogue(jobs), now)]
+def texts(*jobs: Job, now: datetime = NOW, instance: str = "db.t4g.micro", **environment: Any) -> list[str]:
+    given = replace(DEV, database=OwnDatabase(instance), **environment)
+    return [each.text for each in warnings(given, Catalogue(jobs), now)]
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda environment: environment.name)
@@ -77,6 +81,31 @@ def test_more_vcpu_at_once_than_the_quota_is_named_with_the_minute_and_the_jobs(
     assert texts(*monthly, daily, vcpu_quota=7) == []
     assert texts(*monthly, daily, scheduler="clock") == []
     assert texts(*monthly, replace(daily, schedule=cron("0 3 * * ? *"))) == []
+
+
+def test_workers_of_queues_count_against_the_quota_all_at_once() -> None:
+    workers = replace(job("pull", "0 2 * * ? *", compute="fargate", memory=4096), queue=Queue(concurrency=20))
+    (text,) = texts(replace(workers, schedule=NEVER), instance="db.t4g.large")
+    assert text.startswith(
+        "10 vCPU of Fargate are needed at 2027-01-05T00:00Z (workers of pull 10), and the quota of dev is 6: "
+    )
+    assert texts(replace(workers, schedule=NEVER), instance="db.t4g.large", vcpu_quota=10) == []
+
+
+def test_more_connections_than_the_database_has_are_named_with_who_wants_them() -> None:
+    often = [replace(job(f"often-{number}", "0 2 * * ? *"), queue=Queue(concurrency=20)) for number in range(2)]
+    assert texts(*often) == [
+        "82 connections to PostgreSQL may be wanted at once (often-0 40, often-1 40, platform 2), and db.t4g.micro of "
+        "dev has about 79: lower queue.concurrency, or choose a larger instance in infra/environments.py"
+    ]
+    assert texts(*often, instance="db.t4g.small") == []
+    assert texts(*often, instance="db.x2idn.16xlarge") == []
+    (text,) = texts(*often, scheduler="clock", clocks=5, clock_children=8)
+    assert text.startswith("82 connections to PostgreSQL may be wanted at once (clocks 80, platform 2)")
+
+
+def test_a_job_without_a_schedule_is_not_over() -> None:
+    assert texts(replace(job("by-message", "0 2 * * ? *"), schedule=NEVER, queue=Queue())) == []
 
 
 def test_a_job_that_is_off_in_the_environment_is_no_matter_there() -> None:
