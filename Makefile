@@ -1,7 +1,7 @@
 # One page for everything a person does with this repository. `make` alone prints the list.
 .DEFAULT_GOAL := help
 .SUFFIXES:
-.PHONY: help setup run test check faults mutate format bundle synth diff deploy migrate bench clean
+.PHONY: help setup run test check faults fanout mutate format bundle synth diff deploy migrate bench clean
 
 PYTHON ?= python3
 UV_VERSION := 0.13.9
@@ -31,6 +31,9 @@ check: $(READY) ## format, lint, types, import contracts
 
 faults: $(READY) ## kill, freeze, cut and fill real workers and servers, then check ledger and effects: RUNS=1000
 	@$(RUN)python -m tests.faults.run --runs $(or $(RUNS),1000) $(ARGS)
+
+fanout: $(READY) ## one parent, thousands of children, workers killed and messages doubled: CHILDREN=5000
+	@$(RUN)python -m tests.faults.fan_out --children $(or $(CHILDREN),5000) $(ARGS)
 
 mutate: $(READY) ## take each condition out of the guard's statements and see a test fail (some minutes)
 	@$(RUN)python -m tests.mutations

@@ -8,8 +8,11 @@ from handlers.guard.migrate import APPLIED, shipped
 from handlers.guard.roles import lacking, unsettled
 from ops.finding import Finding
 from ops.ledger import registered_jobs
+from ops.wording import second
 
 MIGRATE = "run `jobs migrate`"
+
+PAUSED = "select name, paused_at from shiftlock.jobs where paused_at is not null order by name"
 
 LOCK_KEYS = """
 select owner, key.lock_key, job.lock_key from shiftlock.lock_keys key left join shiftlock.jobs job on job.name = owner
@@ -40,6 +43,14 @@ def registered(connection: psycopg.Connection, schedule: Catalogue) -> Finding:
     if missing:
         return Finding("jobs", f"not registered: {', '.join(missing)}{besides}", MIGRATE)
     return Finding("jobs", f"all {len(declared)} of the schedule are registered{besides}")
+
+
+def paused(connection: psycopg.Connection) -> Finding:
+    """Which jobs a person has paused, and since when; that is no fault. Raises psycopg.Error."""
+    found = [f"{name} since {second(since)} UTC" for name, since in connection.execute(PAUSED)]
+    if not found:
+        return Finding("paused jobs", "none")
+    return Finding("paused jobs", f"{', '.join(found)}; `jobs resume JOB` ends that")
 
 
 def lock_keys(connection: psycopg.Connection) -> Finding:

@@ -44,6 +44,7 @@ from ops.parameters import (
     Verbose,
     Zone,
 )
+from ops.queue_cli import app as queue_app
 from ops.usage import in_one_line
 
 app = typer.Typer(
@@ -54,6 +55,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(queue_app)
 
 
 @app.command("list")

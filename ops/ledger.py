@@ -52,6 +52,19 @@ select id, job_name as job, run_key, partition, tick, trigger, payload, status, 
 from shiftlock.job_runs as run where id = %(id)s
 """
 
+FAMILY = """
+select run.parent_id as parent, parent.job_name as parent_job, parent.run_key as parent_key, child.children,
+       child.ended, child.succeeded
+from shiftlock.job_runs as run
+left join shiftlock.job_runs as parent on parent.id = run.parent_id
+cross join lateral (
+    select count(*) as children, count(*) filter (where status = 'succeeded') as succeeded,
+           count(*) filter (where status not in ('pending', 'running', 'unknown')) as ended
+    from shiftlock.job_runs where parent_id = run.id
+) as child
+where run.id = %(id)s
+"""
+
 ATTEMPTS = """
 select attempt, outcome, compute, holder, started_at, ended_at,
        extract(epoch from coalesce(ended_at, clock_timestamp()) - started_at)::float8 as seconds,
@@ -133,6 +146,18 @@ class RunDetails:
 
 
 @dataclass(frozen=True, slots=True)
+class Family:
+    """The run that has sent a run out, None for one that nobody has, and how far those are that it has sent out."""
+
+    parent: int | None
+    parent_job: str | None
+    parent_key: str | None
+    children: int
+    ended: int
+    succeeded: int
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptDetails:
     """One attempt; outcome and ended_at are None while it goes on, and seconds are counted up to now."""
 
@@ -189,3 +214,9 @@ def details(ledger: psycopg.Connection, run_id: int) -> tuple[RunDetails, list[A
     [run] = ledger.cursor(row_factory=class_row(RunDetails)).execute(DETAILS, {"id": run_id})
     attempts = ledger.cursor(row_factory=class_row(AttemptDetails)).execute(ATTEMPTS, {"id": run_id}).fetchall()
     return run, attempts
+
+
+def family(ledger: psycopg.Connection, run_id: int) -> Family:
+    """Parent and children of a run that exists."""
+    [found] = ledger.cursor(row_factory=class_row(Family)).execute(FAMILY, {"id": run_id})
+    return found

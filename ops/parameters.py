@@ -85,7 +85,7 @@ From = Annotated[
     ),
 ]
 Expression = Annotated[
-    str,
+    list[str],
     typer.Argument(
         metavar="EXPR", help="A unix crontab line such as '15 12 * * 0' or @daily, or an expression of EventBridge."
     ),

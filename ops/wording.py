@@ -59,6 +59,13 @@ def retries(retry: Retry) -> str:
     return f"{retry.attempts} attempts, at most {span(retry.longest_wait(retry.attempts - 1))} apart"
 
 
+def when(job: Job) -> str:
+    """What starts the job: its schedule's expression, messages, or both."""
+    if not job.scheduled:
+        return "by message"
+    return job.schedule.expression + ("" if job.queue is None else ", and by message")
+
+
 def later(job: Job) -> str:
     """How long after its tick a job with a spread is started: `4 min later`, or `up to 10 min later` in a zone."""
     if job.schedule.zone is None:

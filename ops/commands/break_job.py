@@ -9,6 +9,7 @@ from handlers.declaration.duration import minutes
 from handlers.declaration.job import Job
 from handlers.declaration.placement import place
 from handlers.declaration.run_key import tick_key
+from handlers.runtime.recorder.task_stopped import WORKER
 from handlers.schedule import SCHEDULE
 from ops import configured
 from ops.local.aws.breaks import Breaks, How
@@ -44,6 +45,19 @@ FOLLOWS: dict[tuple[How, str], str] = {
     ("timeout", "fargate"): f"{FROZEN}the frozen task is stopped",
     ("timeout", "lambda"): f"{FROZEN}the frozen function is ended at its timeout",
 }
+# A job that only messages start: a worker's end is recorded like a task's, a batch of messages is nobody's to record.
+RUNG_AGAIN = "its lease ends, and the watchdog's next pass takes the run from it and rings for it again; "
+FOLLOWS_OF_MESSAGES: dict[tuple[How, str], str] = {
+    ("kill", "fargate"): LOST,
+    ("oom", "fargate"): LOST,
+    ("never-start", "fargate"): "the service starts another in some seconds",
+    ("timeout", "fargate"): f"{RUNG_AGAIN}the worker stays frozen until its service ends",
+    **dict.fromkeys(
+        (("kill", "lambda"), ("oom", "lambda"), ("timeout", "lambda")),
+        f"{RUNG_AGAIN}the rest of its batch comes back when the queue shows it again",
+    ),
+    ("never-start", "lambda"): "its batch comes back when the queue shows it again",
+}
 
 MINUTE = minutes(1)
 # How far back a tick without a run is looked for.
@@ -69,9 +83,17 @@ def break_job(name: str, *, how: How, now: bool) -> None:
     job = SCHEDULE.find(name)
     breaks = running_breaks(configured.LOCAL_URL.parent)
     compute = place(job, lambda_ceiling=ENVIRONMENT.lambda_ceiling).compute
-    breaks.order(ENVIRONMENT.name_of(name), how)
-    print(f"the next start of {name} {HAPPENS[how, compute]}; then {FOLLOWS[how, compute]}")
-    if now:
+    if now and not job.scheduled:
+        raise Refused(
+            f"--now: {name} has no ticks; send it a message instead, or a dead letter with `jobs queue redrive`"
+        )
+    by_worker = not job.scheduled and compute == "fargate"
+    breaks.order(ENVIRONMENT.name_of(name) + (WORKER if by_worker else ""), how)
+    follows = (FOLLOWS if job.scheduled else FOLLOWS_OF_MESSAGES)[how, compute]
+    print(f"the next start of {name} {HAPPENS[how, compute]}; then {follows}")
+    if not job.scheduled:
+        print(f"a message starts it; `jobs queue show {name}` says whether one waits")
+    elif now:
         run, tick = make_due(job)
         print(f"run {run} for {minute(tick)} is due: the watchdog starts it within a minute")
     elif (coming := job.schedule.next(datetime.now(UTC))) is not None:

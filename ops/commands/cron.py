@@ -26,8 +26,14 @@ class Tick:
     expressions: tuple[str, ...]
 
 
-def show_cron(given: str, *, zone: str | None, start: datetime | None, as_json: bool) -> None:
-    """Print the expressions and the next ticks from `start` (aware) on, now without it. Raises Refused."""
+def show_cron(words: Sequence[str], *, zone: str | None, start: datetime | None, as_json: bool) -> None:
+    """Print the expressions and the next ticks from `start` (aware) on, now without it. Raises Refused.
+
+    words: one, unless the line was not quoted, and the shell has made of each * the names of the files here.
+    """
+    if len(words) > 1:
+        raise Refused(f"{len(words)} words were given: quote the line, as in `jobs cron '15 12 * * 0'`")
+    [given] = words
     unix = given.lstrip().startswith("@") or (len(given.split()) == 5 and "(" not in given)
     schedules = _translated(given, zone) if unix else [cron(given, zone=zone)]
     for schedule in schedules:

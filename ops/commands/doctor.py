@@ -14,7 +14,7 @@ from handlers.runtime.database import connection_strings
 from handlers.runtime.settings import Settings
 from handlers.schedule import SCHEDULE
 from ops.as_json import print_json
-from ops.check_ledger import lock_keys, registered, roles, schema
+from ops.check_ledger import lock_keys, paused, registered, roles, schema
 from ops.check_server import check_server, sessions
 from ops.check_stuck import check_stuck
 from ops.configured import needed, remedy
@@ -51,6 +51,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
             if of_schema.ok:
                 yield sessions(settings)
                 yield registered(connection, SCHEDULE)
+                yield paused(connection)
                 yield lock_keys(connection)
                 yield roles(connection)
                 yield from check_stuck(connection, SCHEDULE)

@@ -15,7 +15,7 @@ from ops.commands.list_nights import list_nights
 from ops.configured import configured
 from ops.refused import Refused
 from ops.table import Cell, Table, open_console, status_text
-from ops.wording import iso, later, minute, second, size, span, wall
+from ops.wording import iso, later, minute, second, size, span, wall, when
 
 if TYPE_CHECKING:
     from ops.ledger import LastRun
@@ -83,8 +83,8 @@ def _cells(job: Job, now: datetime, *, paused: bool) -> list[Cell]:
     placement, tick, zone = place(job), job.schedule.next(now), job.schedule.zone
     return [
         job.name,
-        job.schedule.expression + (f", {later(job)}" if job.spread else ""),
-        zone or "UTC",
+        when(job) + (f", {later(job)}" if job.spread else ""),
+        (zone or "UTC") if job.scheduled else None,
         "paused" if paused else None if tick is None else minute(tick),
         None if tick is None or zone is None else wall(tick, zone),
         placement.compute,
@@ -104,8 +104,11 @@ def _record(job: Job, now: datetime, last: "LastRun | None", *, paused: bool) ->
     return {
         "job": job.name,
         "description": job.description,
-        "schedule": job.schedule.expression,
-        "zone": job.schedule.zone or "UTC",
+        "schedule": job.schedule.expression if job.scheduled else None,
+        "zone": (job.schedule.zone or "UTC") if job.scheduled else None,
+        "queue": None
+        if job.queue is None
+        else {"concurrency": job.queue.concurrency, "batch": job.queue.batch, "fifo": job.queue.fifo},
         "spread_seconds": job.spread.total_seconds(),
         "next_tick": tick,
         "next_tick_local": tick and iso(tick, job.schedule.zone),

@@ -15,7 +15,8 @@ TITLES = ("job", "local time", "UTC", "zone", "what happens")
 
 def list_nights(jobs: Iterable[Job], start: datetime, *, as_json: bool) -> None:
     """Print the nights of the year from `start` (aware) on."""
-    found = [(job, night) for job in jobs for night in nights(job.schedule, start, start + YEAR)]
+    scheduled = [job for job in jobs if job.scheduled]
+    found = [(job, night) for job in scheduled for night in nights(job.schedule, start, start + YEAR)]
     found.sort(key=lambda job_and_night: job_and_night[1].change.instant)
     if as_json:
         print_json([_record(job, night) for job, night in found])

@@ -28,6 +28,8 @@ def next_ticks(name: str | None, *, count: int, start: datetime | None, as_json:
             shown.remove("starts")
         rows = [[cell for title, cell in _cells(tick, job, now) if title in shown] for tick, job in coming]
         open_console().print(Table(shown, rows, folds=(("local time", "tick"), ("zone", "tick"))))
+    elif not any(job.scheduled for job in jobs):
+        print("no tick follows: " + ", ".join(f"{job.name} is started by messages" for job in jobs))
     else:
         print("no tick follows")
 

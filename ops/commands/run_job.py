@@ -21,6 +21,9 @@ from ops.configured import needed
 from ops.refused import Refused
 from ops.wording import minute, one_line, span
 
+# What is further ahead is a mistake in the year, and a job that looks back from there finds all there is.
+FURTHEST = timedelta(days=31)
+
 
 def run_job(name: str, *, tick: datetime | None, partition: str | None, verbose: bool) -> int:
     """Run the job for a tick, the latest without one; print what came of it and return the exit code of a task.
@@ -31,7 +34,7 @@ def run_job(name: str, *, tick: datetime | None, partition: str | None, verbose:
     if tick is None:
         tick = job.schedule.previous(datetime.now(UTC))
     else:
-        check_tick(job, tick)
+        check_tick(job, tick, datetime.now(UTC))
     settings = needed()
     with _job_output(verbose=verbose):
         log = open_log()
@@ -43,10 +46,15 @@ def run_job(name: str, *, tick: datetime | None, partition: str | None, verbose:
     return report.exit_code
 
 
-def check_tick(job: Job, tick: datetime) -> None:
-    """Refuse a time at which the job is not due, with the nearest ones before and after. Raises Refused."""
+def check_tick(job: Job, tick: datetime, now: datetime) -> None:
+    """Refuse a time at which the job is not due, with the nearest ones before and after, and one far ahead. Raises
+    Refused."""
+    if not job.scheduled:
+        raise Refused(f"{job.name} has no ticks, messages start it: `jobs run {job.name}` runs it without one")
     before, after = job.schedule.previous(tick), job.schedule.next(tick)
     if before == tick:
+        if tick - now > FURTHEST:
+            raise Refused(f"{minute(tick)} is {span(tick - now)} ahead: allowed is a tick of the next {span(FURTHEST)}")
         return
     nearest = " and ".join(
         f"{minute(each)} {side}" for each, side in ((before, "before"), (after, "after")) if each is not None

@@ -36,7 +36,7 @@ def _cells(run: Run) -> list[Cell]:
     return [
         str(run.id),
         run.job if run.partition is None else f"{run.job}/{run.partition}",
-        None if run.tick is None else minute(run.tick),
+        minute(run.tick) if run.tick is not None else run.run_key if run.trigger == "queue" else None,
         run.trigger,
         state(run),
         str(run.attempts),

@@ -8,7 +8,7 @@ from handlers.schedule import SCHEDULE
 from ops.as_json import print_json
 from ops.configured import needed
 from ops.facts import Facts
-from ops.ledger import AttemptDetails, RunDetails, details
+from ops.ledger import AttemptDetails, Family, RunDetails, details, family
 from ops.names import known_run
 from ops.reading import reading
 from ops.run_cells import how_far, state, took
@@ -23,11 +23,12 @@ def show_run(name: str, *, as_json: bool) -> None:
     """Print the run of an id or JOB@TICK. Raises UnknownJob, Refused, and what reading the ledger raises."""
     with reading(needed()) as ledger:
         run, attempts = details(ledger, known_run(name, ledger))
+        related = family(ledger, run.id)
     if as_json:
-        print_json({**asdict(run), "attempts": [asdict(attempt) for attempt in attempts]})
+        print_json({**asdict(run), "family": asdict(related), "attempts": [asdict(attempt) for attempt in attempts]})
         return
     console = open_console()
-    console.print(Facts(_facts(run)))
+    console.print(Facts(_facts(run) | _of_family(related)))
     if attempts:
         console.print()
         rows = [_cells(attempt) for attempt in attempts]
@@ -68,6 +69,17 @@ def _facts(run: RunDetails) -> dict[str, Cell]:
     facts["steps"] = str(run.steps)
     if run.error is not None:
         facts["error"] = one_line(run.error)
+    return facts
+
+
+def _of_family(related: Family) -> dict[str, Cell]:
+    facts: dict[str, Cell] = {}
+    if related.parent is not None:
+        named = "" if related.parent_job is None else f" ({related.parent_job}@{related.parent_key})"
+        facts["part of"] = f"run {related.parent}{named}"
+    if related.children:
+        failed = related.ended - related.succeeded
+        facts["children"] = f"{related.ended} of {related.children} ended" + (f", {failed} not well" if failed else "")
     return facts
 
 

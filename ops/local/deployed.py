@@ -9,3 +9,5 @@ ENVIRONMENT = choose(ENVIRONMENTS, "dev")[0]
 LOCK = "run.lock"
 # The local AWS's own folder in there.
 AWS = "aws"
+# Where the local AWS listens, as long as the one that runs holds the lock.
+ENDPOINT = "aws-endpoint"

@@ -8,6 +8,7 @@ import argparse
 import signal
 import sys
 import time
+from collections.abc import Container, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,33 +16,49 @@ from types import FrameType
 from zoneinfo import ZoneInfo
 
 import psycopg
+from botocore.exceptions import BotoCoreError, ClientError
 
 from handlers.guard.errors import one_line
+from handlers.pos.address import VARIABLE as POS_URL
+from handlers.queues.errors import NotPublished
+from handlers.queues.publish import Publisher
 from handlers.schedule import SCHEDULE
 from ops.local.aws.deploy import deploy
 from ops.local.aws.errors import LocalAwsError
 from ops.local.aws.server import LocalAws
 from ops.local.aws.settings import Settings
-from ops.local.deployed import AWS, ENVIRONMENT, FOLDER, LOCK
+from ops.local.deployed import AWS, ENDPOINT, ENVIRONMENT, FOLDER, LOCK
 from ops.local.file_lock import Taken, only_one
 from ops.local.platform.begin import OtherDataset
 from ops.local.platform.load import DAYS, ORDERS_PER_DAY, RESTAURANTS, load
 from ops.local.platform.workers import LoadFailed
+from ops.local.pos.server import pos
 from ops.local.postgres import LocalPostgresError, server
 from ops.local.progress import Step, step
+from ops.local.queues import Queues
 from ops.local.settled import standings
 from ops.local.synth import SynthFailed, synthesised
+from ops.local.uploads import JOB, put, send, uploads
 from ops.local.watch import Stuck, watch, watch_until_settled
 from ops.migrate_task import MigrationFailed, MigrationTask, run_migrations
+from ops.queue_place import QueuePlace
 
 # Where the platform keeps its books: its last whole day is the newest that a job can ask for.
 BOOKS = ZoneInfo("Asia/Riyadh")
 
+# A queue of the local AWS is new with each start: what was in it, the watchdog rings for again.
+MESSAGES_ARE_GONE = """
+update shiftlock.job_runs set message_until = null where message_until is not null and finished_at is null
+"""
+
 EXPECTED = (
+    BotoCoreError,
+    ClientError,
     LoadFailed,
     LocalAwsError,
     LocalPostgresError,
     MigrationFailed,
+    NotPublished,
     OSError,
     OtherDataset,
     Stuck,
@@ -92,11 +109,12 @@ def _up_and_watch(running: ExitStack, given: argparse.Namespace) -> None:
     with step("bundle and synthesis") as current:
         assembly = folder / "cdk.out"
         current.note = "" if synthesised(ENVIRONMENT.name, assembly) else "unchanged"
-    with step("local AWS"):
-        injected = {"SHIFTLOCK_DATABASE_URL": url}
+    with step("local AWS, and a POS"):
+        injected = {"SHIFTLOCK_DATABASE_URL": url, POS_URL: running.enter_context(pos(given.restaurants))}
         aws = running.enter_context(LocalAws(Settings(folder / AWS, injected=injected)))
+        (folder / ENDPOINT).write_text(aws.endpoint + "\n")
     with step("deploy of network and data"):
-        deploy(aws, assembly, [ENVIRONMENT.data_stack])
+        data = deploy(aws, assembly, [ENVIRONMENT.data_stack])[ENVIRONMENT.data_stack]
     with step("migrations, as a task"):
         outputs = deploy(aws, assembly, [ENVIRONMENT.migrate_stack])[ENVIRONMENT.migrate_stack]
         run_migrations(aws.client("ecs"), MigrationTask.from_outputs(outputs), between_looks=0.1)
@@ -104,12 +122,16 @@ def _up_and_watch(running: ExitStack, given: argparse.Namespace) -> None:
         deploy(aws, assembly, [ENVIRONMENT.jobs_stack, ENVIRONMENT.alarms_stack])
     (folder / "database-url").write_text(url + "\n")
     ledger = running.enter_context(psycopg.connect(url, autocommit=True))
-    _fire_what_never_ran(aws, ledger)
+    ledger.execute(MESSAGES_ARE_GONE)
+    done = {standing.job for standing in standings(ledger) if standing.succeeded}
+    _fire_what_never_ran(aws, done)
+    _upload(aws, data, done)
     print(f"up after {time.monotonic() - began:.1f} s; logs are in {folder / AWS / 'logs'}")
+    queues = Queues(QueuePlace(ENVIRONMENT, aws.endpoint))
     if given.until == "settled":
-        watch_until_settled(ledger)
+        watch_until_settled(ledger, queues)
     else:
-        watch(ledger)
+        watch(ledger, queues)
 
 
 def _load_data(url: str, current: Step, given: argparse.Namespace) -> str:
@@ -124,9 +146,8 @@ def _load_data(url: str, current: Step, given: argparse.Namespace) -> str:
     return f"{len(loaded.days)} days added" if loaded.days else "complete"
 
 
-def _fire_what_never_ran(aws: LocalAws, ledger: psycopg.Connection) -> None:
+def _fire_what_never_ran(aws: LocalAws, done: Container[str]) -> None:
     """Ring the latest tick of each job that has never succeeded, through its real rule or schedule."""
-    done = {standing.job for standing in standings(ledger) if standing.succeeded}
     now = datetime.now(UTC)
     for job in SCHEDULE:
         tick = job.schedule.previous(now)
@@ -134,6 +155,17 @@ def _fire_what_never_ran(aws: LocalAws, ledger: psycopg.Connection) -> None:
             with step(f"ring {job.name}") as current:
                 started = aws.fire(f"{ENVIRONMENT.prefix}-{job.name}", at=tick)
                 current.note = f"{tick:%Y-%m-%d %H:%M} UTC -> {started[0].split(':')[2]}"
+
+
+def _upload(aws: LocalAws, outputs: Mapping[str, str], done: Container[str]) -> None:
+    """Fill the bucket, which is new with each start, and have the images resized that never were."""
+    with step("uploads") as current:
+        files, bucket = list(uploads()), outputs["FilesOfJobs"]
+        put(aws.client("s3"), bucket, files)
+        current.note = f"{len(files)} images in {bucket}"
+        if JOB not in done:
+            publisher = Publisher(outputs["QueuesOfJobs"], SCHEDULE, sqs=aws.client("sqs"))
+            current.note += f"; {send(publisher, files)} messages to {JOB}"
 
 
 if __name__ == "__main__":

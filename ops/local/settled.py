@@ -11,19 +11,24 @@ STANDING = """
 select job_name,
        bool_or(status = 'succeeded') as succeeded,
        (array_agg(status order by id desc) filter (where attempt > 0 or status in ('skipped', 'failed')))[1] as newest,
-       (array_agg(coalesce(error_msg, skip_reason) order by id desc) filter (where attempt > 0))[1] as error
+       (array_agg(coalesce(error_msg, skip_reason) order by id desc) filter (where attempt > 0))[1] as error,
+       bool_or(status = 'running' or (status = 'pending' and trigger = 'queue')) as goes_on
 from shiftlock.job_runs group by job_name
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a job has reached: whether it ever succeeded, else its newest run's status and error."""
+    """What a job has reached: whether it ever succeeded, else its newest run's status and error.
+
+    goes_on: whether a run of it is under way, or waits for its message.
+    """
 
     job: str
     succeeded: bool
     newest: str | None
     error: str | None
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,11 @@ def judge(jobs: Sequence[str], reached: Iterable[Standing]) -> Verdict:
     waiting = [job for job in jobs if job not in by_name or not by_name[job].succeeded]
     for job in waiting:
         standing = by_name.get(job)
-        if standing is not None and standing.newest in ("failed", "unknown", "skipped", "cancelled"):
+        if (
+            standing is not None
+            and not standing.goes_on
+            and standing.newest in ("failed", "unknown", "skipped", "cancelled")
+        ):
             reason = f": {standing.error}" if standing.error else ""
             return Verdict("stuck", f"{job} ended {standing.newest}{reason}")
     if waiting:

@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from handlers.schedule import SCHEDULE
+from ops.local.queues import Queues
 from ops.local.settled import judge, standings
 from ops.run_cells import how_far, state, took
 from ops.table import Cell, Table, open_console
@@ -21,14 +22,21 @@ SECONDS_BETWEEN_LOOKS = 0.5  # as often as a person looks; a ledger on AWS would
 # Jobs that have not succeeded by then (seconds) will hardly do so by themselves.
 SECONDS_TO_SETTLE = 600.0
 
+# Of a run's children only those that have not gone well: there may be thousands, and the run says how many are done.
 RECENT = """
 select run.id, run.job_name, run.run_key, run.status, run.skip_reason, run.waiting, run.cancel_reason, run.attempt,
        attempt.compute,
        extract(epoch from coalesce(attempt.ended_at, clock_timestamp()) - attempt.started_at)::float8 as seconds,
-       run.error_msg, run.progress
+       run.error_msg,
+       case when run.may_fail is null then run.progress else (
+           select jsonb_build_object(
+               'done', count(*) filter (where status not in ('pending', 'running', 'unknown')), 'total', count(*)
+           ) from shiftlock.job_runs where parent_id = run.id
+       ) end as progress
 from shiftlock.job_runs run
 left join shiftlock.job_attempts attempt on attempt.run_id = run.id and attempt.attempt = run.attempt
-where run.attempt > 0 or run.status <> 'pending'
+where (run.attempt > 0 or run.status <> 'pending')
+  and (run.parent_id is null or run.status in ('failed', 'unknown'))
 order by coalesce(run.last_run, run.created_at) desc
 limit 12
 """
@@ -60,18 +68,18 @@ class Row:
     progress: dict[str, int | None] | None
 
 
-def watch(ledger: psycopg.Connection) -> None:
-    """Show the newest runs and the coming ticks until the process is told to end."""
-    for _ in _shown(ledger):
+def watch(ledger: psycopg.Connection, queues: Queues) -> None:
+    """Show the newest runs, the queues and the coming ticks until the process is told to end."""
+    for _ in _shown(ledger, queues):
         pass
 
 
-def watch_until_settled(ledger: psycopg.Connection) -> None:
+def watch_until_settled(ledger: psycopg.Connection, queues: Queues) -> None:
     """Show the same until every job has succeeded once. Raises Stuck when one has failed or takes too long."""
     jobs = [job.name for job in SCHEDULE]
     deadline = time.monotonic() + SECONDS_TO_SETTLE
     because = "nothing was seen"
-    for _ in _shown(ledger):
+    for _ in _shown(ledger, queues):
         verdict = judge(jobs, standings(ledger))
         because = verdict.because
         if verdict.state == "settled":
@@ -83,13 +91,13 @@ def watch_until_settled(ledger: psycopg.Connection) -> None:
     print(f"settled: {because}")
 
 
-def _shown(ledger: psycopg.Connection) -> Iterator[None]:
+def _shown(ledger: psycopg.Connection, queues: Queues) -> Iterator[None]:
     """Show what there is, then give the caller a turn, again and again."""
     console = open_console()
     if console.is_terminal:
         with Live(console=console, auto_refresh=False) as live:
             while True:
-                live.update(_table(_recent(ledger)), refresh=True)
+                live.update(_table(_recent(ledger), queues.line()), refresh=True)
                 yield
                 time.sleep(SECONDS_BETWEEN_LOOKS)
     said: set[tuple[int, str, int]] = set()
@@ -112,10 +120,11 @@ def _line(row: Row) -> str:
     return f"  run {row.id}  {row.job} {row.run_key}  {end}  {one_line(row.error or '')}".rstrip()
 
 
-def _table(rows: list[Row]) -> Group:
+def _table(rows: list[Row], queues: str) -> Group:
     now = datetime.now(UTC)
     table = Table(TITLES, [_cells(row) for row in rows], folds=FOLDS, right=NUMBERS, note="note")
-    return Group(Text(f"runs at {now:%H:%M:%S} UTC", style="italic"), table, Text(_coming(now), style="dim italic"))
+    below = [Text(line, style="dim italic") for line in (queues, _coming(now))]
+    return Group(Text(f"runs at {now:%H:%M:%S} UTC", style="italic"), table, *below)
 
 
 def _cells(row: Row) -> list[Cell]:

@@ -8,14 +8,19 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from handlers.queues.publish import Publisher
+from handlers.schedule import SCHEDULE
 from infra.environments import ENVIRONMENTS, choose
 from ops.local.aws.deploy import deploy
 from ops.local.aws.server import LocalAws
 from ops.local.aws.settings import Settings
 from ops.local.platform.load import load
+from ops.local.pos.server import pos
 from ops.local.postgres import server
 from ops.local.synth import synthesised
 from ops.migrate_task import MigrationTask, run_migrations
+
+RESTAURANTS = 50
 
 # A run or an attempt that ends says so to whoever listens, so that a test need not look again and again.
 ANNOUNCE = """
@@ -46,13 +51,18 @@ class Deployed:
     ledger: psycopg.Connection
     migration: MigrationTask
     logs: Path
+    publisher: Publisher
+    bucket: str
 
-    def await_end(self, job: str, run_key: str) -> str:
-        """The status that the run ends in; fails with the logs when nothing is heard within a minute."""
+    def await_end(self, job: str, run_key: str, *, beyond: str | None = None) -> str:
+        """The status that the run ends in; fails with the logs when nothing is heard within a minute.
+
+        beyond: one that it passes through. To ask again for the next would miss what came with the first.
+        """
         for notice in self.ledger.notifies(timeout=60):
             if notice.channel == "ended":
                 heard_job, heard_key, status = notice.payload.split()
-                if (heard_job, heard_key) == (job, run_key):
+                if (heard_job, heard_key) == (job, run_key) and status != beyond:
                     return status
         raise AssertionError(f"{job} {run_key} did not end within a minute:\n{self.tail_of_logs()}")
 
@@ -76,9 +86,10 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     folder = tmp_path_factory.mktemp("deployed")
     [dev] = choose(ENVIRONMENTS, "dev")
     synthesised("dev", folder / "cdk.out")
-    with server(None, fast=True) as url:
-        load(url, date(2026, 11, 28), days=4, restaurants=12, orders_per_day=300, processes=1)
-        settings = Settings(folder / "aws", injected={"SHIFTLOCK_DATABASE_URL": url}, grace=1.0, rings=False)
+    with server(None, fast=True) as url, pos(RESTAURANTS) as pos_url:
+        load(url, date(2026, 11, 28), days=4, restaurants=RESTAURANTS, orders_per_day=300, processes=1)
+        injected = {"SHIFTLOCK_DATABASE_URL": url, "SHIFTLOCK_POS_URL": pos_url}
+        settings = Settings(folder / "aws", injected=injected, grace=1.0, rings=False)
         with LocalAws(settings) as aws, psycopg.connect(url, autocommit=True) as ledger:
             outputs = deploy(aws, folder / "cdk.out", [dev.data_stack, dev.migrate_stack])
             migration = MigrationTask.from_outputs(outputs[dev.migrate_stack])
@@ -87,7 +98,9 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
             ledger.execute("listen ended")
             ledger.execute("listen attempts")
             deploy(aws, folder / "cdk.out", [dev.jobs_stack, dev.alarms_stack])
-            yield Deployed(aws, url, ledger, migration, settings.logs)
+            data = outputs[dev.data_stack]
+            publisher = Publisher(data["QueuesOfJobs"], SCHEDULE, sqs=aws.client("sqs"))
+            yield Deployed(aws, url, ledger, migration, settings.logs, publisher, data["FilesOfJobs"])
 
 
 @pytest.fixture

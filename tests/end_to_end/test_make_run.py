@@ -9,6 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from handlers.schedule import SCHEDULE
+
 SMALL = ["--days", "2", "--restaurants", "6", "--orders-per-day", "60"]
 
 
@@ -56,8 +58,9 @@ def test_it_settles_with_one_success_of_each_job(folder: Path) -> None:
     process = start(folder, "--until", "settled")
     out, err = process.communicate(timeout=180)
     assert process.returncode == 0, out + err
-    assert out.count("ring ") == 3
-    assert "settled: all 3 jobs have succeeded" in out
+    assert out.count("ring ") == sum(job.scheduled for job in SCHEDULE)
+    assert "3 messages to image-resize" in out
+    assert f"settled: all {len(SCHEDULE)} jobs have succeeded" in out
 
 
 def test_a_second_start_repeats_no_work(folder: Path) -> None:
@@ -65,6 +68,7 @@ def test_a_second_start_repeats_no_work(folder: Path) -> None:
     out, err = process.communicate(timeout=180)
     assert process.returncode == 0, out + err
     assert "ring " not in out
+    assert "messages to" not in out
     assert "restaurant data" in out
     assert "complete" in out
 

@@ -18,6 +18,7 @@ from tests.faults import facts
 from tests.faults.checker import complaints
 from tests.faults.job import EFFECTS, Calendar, declared, payload
 from tests.faults.stage import set_up
+from tests.guard.holders import wait_until
 
 JOB = "checked"
 CALENDAR = Calendar.around(datetime.now(UTC))
@@ -138,8 +139,7 @@ def stage(database_url: str, database: psycopg.Connection) -> psycopg.Connection
     runner = Runner(settings=settings, observers=(), log=log, stop=Stop(), compute="test")
     report = runner.run(declared(JOB, CALENDAR), Delivery("rule", CALENDAR.tick, payload(dwell=0.0)))
     assert report.result is Result.SUCCEEDED
-    while facts.open_sessions(database):  # the server needs a moment to notice that the guard has hung up
-        database.execute("select pg_sleep(0.02)")
+    wait_until(database, f"select not exists ({facts.SESSIONS})")  # the guard has hung up, its session may be there
     return database
 
 

@@ -20,6 +20,7 @@ from handlers.guard.steps import Steps
 from tests.faults import checker, facts
 from tests.faults.job import EFFECT
 from tests.faults.stage import set_up
+from tests.guard.holders import backend_of, wait_until_ended
 
 LEASE = timedelta(minutes=5)  # ends when a rule says so, and never by itself
 HOLDERS = st.integers(0, 2)
@@ -66,6 +67,7 @@ class Protocol(RuleBasedStateMachine):
         """Close what is open, so that no lock is left for the next series."""
         for guard in self.guards:
             guard.__exit__(None, None, None)
+            wait_until_ended(self.ledger, backend_of(guard))
         self.ledger.close()
 
     @rule(who=HOLDERS)

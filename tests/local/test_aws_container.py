@@ -50,6 +50,14 @@ def test_a_second_stop_can_shorten_the_time_of_the_first(tmp_path: Path) -> None
     assert container.wait() == 137
 
 
+def test_a_second_stop_cannot_give_it_more_time(tmp_path: Path) -> None:
+    container, lines = python(STUBBORN, tmp_path)
+    assert lines.get(timeout=10) == "ready"
+    container.stop(0.1)
+    container.stop(600)
+    assert container.wait() == 137
+
+
 def test_a_child_that_keeps_the_output_open_does_not_keep_the_task(tmp_path: Path) -> None:
     code = "import subprocess, sys; print(subprocess.Popen(['sleep', '30']).pid, flush=True)"
     container, lines = python(code, tmp_path)

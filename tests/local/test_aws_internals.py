@@ -8,7 +8,7 @@ import pytest
 from ops.local.aws import internals
 
 PACKAGE = Path(internals.__file__).parent
-USE = re.compile(r"\b(ecs|ecs_metadata|eventbridge|lambda_runtime|lambda_svc|provisioners|scheduler)\.(\w+)")
+USE = re.compile(r"\b(ecs|ecs_metadata|eventbridge|lambda_runtime|lambda_svc|provisioners|scheduler|sqs)\.(\w+)")
 
 
 def test_each_private_name_is_what_the_package_takes_it_to_be() -> None:

@@ -79,6 +79,21 @@ def test_now_makes_the_newest_tick_without_a_run_due(
     assert breaks.ordered("shiftlock-dev-report-aggregation") == "oom"
 
 
+@pytest.mark.parametrize(("job", "started"), [("inventory-pull", "inventory-pull_worker"), ("image-resize",) * 2])
+def test_what_messages_start_is_broken_when_the_next_one_comes(
+    jobs_without_database: Jobs, breaks: Breaks, job: str, started: str
+) -> None:
+    done = jobs_without_database("break", job, "--how", "kill")
+    assert (done.code, done.err) == (0, "")
+    assert breaks.ordered(f"shiftlock-dev-{started}") == "kill"
+    assert f"a message starts it; `jobs queue show {job}` says whether one waits\n" in done.out
+    done = jobs_without_database("break", job, "--how", "kill", "--now")
+    assert (done.code, done.err) == (
+        2,
+        f"jobs: --now: {job} has no ticks; send it a message instead, or a dead letter with `jobs queue redrive`\n",
+    )
+
+
 def test_a_way_to_break_that_is_not_known_is_refused_with_the_known(jobs_without_database: Jobs) -> None:
     done = jobs_without_database("break", "billing-run", "--how", "explode")
     assert (done.code, done.out) == (2, "")

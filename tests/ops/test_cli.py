@@ -62,6 +62,7 @@ def test_help_names_every_command_and_is_what_no_argument_gets(jobs_without_data
         "simulate",
         "migrate",
         "serve",
+        "queue",
     ]
     assert jobs_without_database() == done
 

@@ -108,3 +108,9 @@ def test_bad_input_is_answered_in_one_line(jobs_without_database: Jobs, argument
 def test_a_line_with_its_command_is_told_to_come_alone(jobs_without_database: Jobs) -> None:
     done = jobs_without_database("cron", "0 2 * * * /usr/bin/backup")
     assert done.err.endswith("; if this is a line of a crontab, give '0 2 * * *' alone\n")
+
+
+def test_a_line_that_was_not_quoted_is_told_to_be(jobs_without_database: Jobs) -> None:
+    done = jobs_without_database("cron", "15", "12", "Makefile", "README.md", "0")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "jobs: 5 words were given: quote the line, as in `jobs cron '15 12 * * 0'`\n"

@@ -17,7 +17,7 @@ from handlers.schedule import SCHEDULE
 from ops.check_server import database as judge_database
 from ops.check_server import encryption, skew
 from ops.local.postgres import server
-from tests.guard.holders import claimed, guard_on, request
+from tests.guard.holders import claimed, guard_on, request, wait_until
 from tests.ops.command import Jobs, by_process
 from tests.ops.findings import findings, problems
 
@@ -29,6 +29,7 @@ CHECKS = [
     "schema",
     "sessions",
     "jobs",
+    "paused jobs",
     "lock keys",
     "roles",
     "lost runs",
@@ -50,6 +51,15 @@ def test_where_all_is_well_every_check_is_one_line_and_ok(well: Jobs) -> None:
     assert found["jobs"][1] == f"all {len(SCHEDULE)} of the schedule are registered"
     assert found["lock keys"][1] == f"all {len(SCHEDULE)} are as derived"
     assert found["roles"][1] == "runner and reader may do what they have to, and no more"
+
+
+def test_a_paused_job_is_shown_and_is_no_problem(well: Jobs, database: psycopg.Connection) -> None:
+    assert findings(well("doctor"))["paused jobs"] == ("ok", "none")
+    database.execute("update shiftlock.jobs set paused_at = '2026-11-29T02:00Z' where name = 'billing-run'")
+    assert findings(well("doctor"))["paused jobs"] == (
+        "ok",
+        "billing-run since 2026-11-29 02:00:00 UTC; `jobs resume JOB` ends that",
+    )
 
 
 def test_machines_get_every_finding_and_the_same_exit_code(jobs: Jobs) -> None:
@@ -175,7 +185,8 @@ def test_a_server_that_is_nearly_full_is_a_problem() -> None:
         assert by_process(url, "migrate").code == 0
         assert problems(by_process(url, "doctor")) == {}
         for _ in range(6):
-            others.enter_context(psycopg.connect(url))
+            other = others.enter_context(psycopg.connect(url, autocommit=True))
+        wait_until(other, "select sum(numbackends) = 6 from pg_stat_database")  # the commands' sessions have ended
         text = problems(by_process(url, "doctor"))["connections"]
     assert text.startswith("7 of 7 are taken; a run takes two; raise max_connections, ")
 

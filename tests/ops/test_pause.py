@@ -5,6 +5,7 @@ import json
 import psycopg
 
 from handlers.runtime.report import Result
+from handlers.schedule import SCHEDULE
 from tests.ops.command import Jobs
 from tests.runtime.running import TICK, run, sample
 
@@ -23,7 +24,8 @@ def test_a_paused_job_starts_no_tick_until_it_is_resumed(jobs: Jobs, database: p
 def test_that_a_job_is_paused_is_seen_in_the_list(jobs: Jobs) -> None:
     jobs("pause", "billing-run")
     shown = {job["job"]: job["paused"] for job in json.loads(jobs("list", "--json").out)}
-    assert shown == {"billing-run": True, "report-aggregation": False, "session-cleanup": False}
+    assert [job for job, paused in shown.items() if paused] == ["billing-run"]
+    assert len(shown) == len(SCHEDULE)
     [line] = [line for line in jobs("list").out.splitlines() if line.startswith("billing-run")]
     assert "paused" in line
 

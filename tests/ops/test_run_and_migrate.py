@@ -2,7 +2,7 @@
 
 import json
 import signal
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -11,13 +11,14 @@ from handlers.declaration.run_key import tick_key
 from handlers.guard.migrate import shipped
 from handlers.guard.request import Ending
 from handlers.schedule import SCHEDULE
-from ops.commands.run_job import check_tick
+from ops.commands.run_job import FURTHEST, check_tick
 from ops.refused import Refused
 from tests.guard.holders import claimed, guard_on, request
 from tests.ops.command import by_process, finished, start
 
 JOB = "session-cleanup"
 AT = "2026-12-05T12:00Z"  # a week after noon of the second day loaded
+NOW = datetime(2026, 11, 30, tzinfo=UTC)
 RUN = "select run_key, trigger, status, result from shiftlock.job_runs where attempt > 0"
 OLD = "select count(*) from platform.sessions where ended_at < '2026-11-28 12:00+00'"
 
@@ -110,7 +111,20 @@ def test_a_signal_ends_the_job_at_its_next_safe_point(
 )
 def test_a_time_that_is_no_tick_is_refused_with_the_nearest(given: str, said: str) -> None:
     with pytest.raises(Refused, match=f"is no tick of {JOB}: {said}$"):
-        check_tick(SCHEDULE.find(JOB), datetime.fromisoformat(given))
+        check_tick(SCHEDULE.find(JOB), datetime.fromisoformat(given), NOW)
+
+
+def test_a_tick_that_is_far_ahead_is_refused_since_the_job_would_look_back_from_there() -> None:
+    job = SCHEDULE.find(JOB)
+    check_tick(job, NOW + FURTHEST, NOW)
+    with pytest.raises(Refused, match=r"2027-12-01T00:00Z is 366 d ahead: allowed is a tick of the next 31 d$"):
+        check_tick(job, NOW + timedelta(days=366), NOW)
+
+
+def test_a_job_without_ticks_is_run_without_one() -> None:
+    said = "image-resize has no ticks, messages start it: `jobs run image-resize` runs it without one"
+    with pytest.raises(Refused, match=f"^{said}$"):
+        check_tick(SCHEDULE.find("image-resize"), NOW, NOW)
 
 
 def test_a_refused_tick_leaves_no_trace(database_url: str, database: psycopg.Connection) -> None:

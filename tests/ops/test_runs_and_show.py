@@ -9,6 +9,9 @@ import pytest
 
 from handlers.declaration.policy import Retry
 from handlers.declaration.run_key import tick_key
+from handlers.guard.intervene import cancel
+from handlers.guard.outbox import NewRun
+from handlers.guard.park import park
 from tests.guard.holders import claimed, guard_on, request
 from tests.ops.command import Jobs
 from tests.runtime.running import TICK, run, sample
@@ -132,3 +135,17 @@ def test_looking_at_the_ledger_cannot_change_it(database_url: str) -> None:
         pytest.raises(psycopg.errors.ReadOnlySqlTransaction),
     ):
         ledger.execute("insert into shiftlock.jobs (name, lock_key) values ('sample', 1)")
+
+
+def test_a_run_of_a_message_is_listed_by_its_key_and_shown_with_its_parent_and_children(
+    jobs: Jobs, database: psycopg.Connection
+) -> None:
+    parent = park(database, "sample", NewRun("all"))
+    children = [park(database, "sample", NewRun(f"all/{number}")) for number in range(3)]
+    database.execute("update shiftlock.job_runs set parent_id = %s where id = any(%s)", (parent, children))
+    cancel(database, children[0], "not wanted")
+    assert [cells(line)[2] for line in jobs("runs").out.splitlines()[1:]] == ["all/2", "all/1", "all/0", "all"]
+    assert "\nchildren  1 of 3 ended, 1 not well\n" in jobs("show", str(parent)).out
+    assert f"\npart of  run {parent} (sample@all)\n" in jobs("show", str(children[1])).out
+    family = json.loads(jobs("show", str(parent), "--json").out)["family"]
+    assert [family[name] for name in ("parent", "children", "ended", "succeeded")] == [None, 3, 1, 0]

@@ -31,7 +31,8 @@ def test_the_list_says_of_each_job_when_where_and_why(jobs_without_database: Job
     assert "last run" not in header
     for job, row in zip(SCHEDULE, rows, strict=True):
         placement = place(job)
-        for part in (job.name, job.schedule.expression, job.schedule.zone or "UTC", placement.compute):
+        when = job.schedule.expression if job.scheduled else "by message"
+        for part in (job.name, when, job.schedule.zone or "UTC" if job.scheduled else "", placement.compute):
             assert part in row
         assert row.endswith(placement.because)
 
@@ -41,9 +42,17 @@ def test_the_next_tick_is_shown_in_utc_and_in_the_zone_of_the_job(jobs_without_d
     listed = json.loads(jobs_without_database("list", "--json").out)
     after = datetime.now(UTC)
     for job, record in zip(SCHEDULE, listed, strict=True):
+        if not job.scheduled:
+            assert [record[name] for name in ("schedule", "zone", "next_tick", "next_tick_local")] == [None] * 4
+            continue
         tick = datetime.fromisoformat(record["next_tick"])
         assert tick in (job.schedule.next(before), job.schedule.next(after))
         assert datetime.fromisoformat(record["next_tick_local"]) == tick
+
+
+def test_a_job_without_a_schedule_has_no_tick_to_come(jobs_without_database: Jobs) -> None:
+    done = jobs_without_database("next", "image-resize")
+    assert (done.code, done.out) == (0, "no tick follows: image-resize is started by messages\n")
 
 
 def test_the_list_shows_the_last_run_of_each_job_and_plans_are_none(jobs: Jobs, database_url: str) -> None:

@@ -26,9 +26,11 @@ CROWD = 50
 LONG = 60.0
 VALIDATING = {"event_key_jmespath": "id", "payload_validation_jmespath": "amount"}
 EXECUTED = "insert into executions values (default)"
-LOOKS = """
+# The one at work and the one that waits have looked, and have been answered.
+LOOKED = """
 select count(*) from pg_stat_activity
-where application_name = 'shiftlock idempotency' and datname = current_database() and query like '%prior%'
+where application_name = 'shiftlock idempotency' and datname = current_database()
+  and query like '%prior%' and state = 'idle'
 """
 
 
@@ -164,7 +166,7 @@ def test_a_duplicate_that_may_wait_waits_for_the_execution_in_progress(
     with ThreadPoolExecutor(1) as other:
         with at_work(postgres, ends) as may_end:
             duplicate = other.submit(Function(config=VALIDATING).invoke, waiting)
-            while ask(postgres.database, LOOKS) != 2:
+            while ask(postgres.database, LOOKED) != 2:
                 assert not duplicate.done()
             may_end.set()
         assert duplicate.result(LONG) == answer

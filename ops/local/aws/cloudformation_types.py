@@ -26,8 +26,6 @@ class Placeholder:
 
 
 PLACEHOLDERS = {
-    "AWS::ApplicationAutoScaling::ScalableTarget": Placeholder("target", {"Id": "{id}"}),
-    "AWS::ApplicationAutoScaling::ScalingPolicy": Placeholder("policy", {"Id": "{id}", "Arn": "{id}"}),
     "AWS::Budgets::Budget": Placeholder("budget"),
     "AWS::CloudWatch::AnomalyDetector": Placeholder("detector", {"Id": "{id}"}),
     "AWS::CloudWatch::CompositeAlarm": Placeholder(

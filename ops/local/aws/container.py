@@ -2,7 +2,9 @@
 
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import IO, cast
 
@@ -32,6 +34,7 @@ class Container:
         )
         self._line = line
         self._killer: threading.Timer | None = None
+        self._killed_at = inf  # on the monotonic clock
         self._pump = threading.Thread(target=self._read, daemon=True)
         self._pump.start()
 
@@ -43,12 +46,16 @@ class Container:
     def stop(self, timeout: float) -> None:
         """Sends SIGTERM now and SIGKILL after `timeout` seconds; returns at once.
 
-        A second call sends no second SIGTERM, and counts its own timeout from now.
+        A second call sends no second SIGTERM, and can only bring the SIGKILL forward.
         """
+        at = time.monotonic() + timeout
         if self._killer is None:
             self._process.terminate()
+        elif at >= self._killed_at:
+            return
         else:
             self._killer.cancel()
+        self._killed_at = at
         self._killer = threading.Timer(timeout, self._process.kill)
         self._killer.daemon = True
         self._killer.start()

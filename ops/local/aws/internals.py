@@ -16,6 +16,7 @@ from ministack.services import (  # type: ignore[import-untyped]
     eventbridge,
     lambda_svc,
     scheduler,
+    sqs,
 )
 from ministack.services.cloudformation import provisioners  # type: ignore[import-untyped]
 
@@ -29,6 +30,7 @@ __all__ = [
     "provisioners",
     "request_scope",
     "scheduler",
+    "sqs",
 ]
 
 # A function is described by the names of its parameters, anything else by the name of its type.
@@ -69,9 +71,12 @@ CONTRACT: dict[tuple[ModuleType, str], str] = {
     (lambda_runtime, "release_worker"): "worker",
     (lambda_runtime, "reset"): "",
     (lambda_svc, "_emit_lambda_logs"): "func, request_id, log_text, error, duration_ms, log_source",
+    (lambda_svc, "_ensure_poller"): "",
+    (lambda_svc, "_esms"): "AccountRegionScopedDict",
     (lambda_svc, "_event_invoke_config"): "func, qualifier",
     (lambda_svc, "_execute_function"): "func, event",
     (lambda_svc, "_execute_function_warm"): "func, event, request_id",
+    (lambda_svc, "_get_func_record_for_qualifier"): "name, qualifier",
     (lambda_svc, "invoke_async_with_retry"): "func, event",
     (provisioners, "_RESOURCE_HANDLERS"): "dict",
     (provisioners, "_cw_metric_alarm_record"): "name, props",
@@ -84,6 +89,7 @@ CONTRACT: dict[tuple[ModuleType, str], str] = {
     (scheduler, "_schedules"): "AccountRegionScopedDict",
     (scheduler, "_to_epoch"): "value",
     (scheduler, "_update_schedule"): "name, body",
+    (sqs, "_queues"): "AccountRegionScopedDict",
 }
 
 

@@ -11,6 +11,7 @@ from signal import Signals
 from typing import Any
 
 from ops.local.aws.breaks import Breaks, How
+from ops.local.aws.function_code import nothing, unpacked, with_path
 from ops.local.aws.internals import lambda_runtime, lambda_svc
 
 Json = Mapping[str, Any]
@@ -21,7 +22,15 @@ NEVER_STARTED = "Unable to import module: it was broken by `jobs break`"
 
 
 class Worker(lambda_runtime.Worker):  # type: ignore[misc]  # ministack comes without types
-    """ministack's process of a function, remembered beyond its end: its exit status says how it died."""
+    """ministack's process of a function, remembered beyond its end: its exit status says how it died.
+
+    Its code is in a folder that all processes of the function share; ministack unpacks nothing for it.
+    """
+
+    def __init__(self, func_name: str, config: dict[str, Any], code_zip: bytes) -> None:
+        variables = (config.get("Environment") or {}).get("Variables") or {}
+        environment = {"Variables": with_path(variables, unpacked(code_zip))}
+        super().__init__(func_name, {**config, "Environment": environment}, nothing())
 
     def _spawn(self) -> None:
         super()._spawn()

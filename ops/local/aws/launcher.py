@@ -26,7 +26,10 @@ from ops.local.aws.channel import Channel
 from ops.local.aws.delivery import Courier, Undeliverable
 from ops.local.aws.errors import LocalAwsError
 from ops.local.aws.invocations import Invocations
+from ops.local.aws.mappings import Mappings
 from ops.local.aws.output import LogFolder
+from ops.local.aws.queue_metrics import QueueMetrics
+from ops.local.aws.scaling import Scaling
 from ops.local.aws.schedules import Schedules
 from ops.local.aws.settings import Settings
 from ops.local.aws.targets import Targets
@@ -54,10 +57,13 @@ class Server:
         cloudformation_types.install(settings.region)
         schedule_type.install()
         alarms.install()
+        Scaling(endpoint, settings.region).install()
+        QueueMetrics(endpoint, settings.region).install()
         if settings.database:
             database.install(*settings.database)
         Invocations(breaks).install()
         lambdas.install(courier, settings.region, logs, self._under_way)
+        Mappings(endpoint, settings.region, self._under_way).install()
         self._tasks.install()
         targets.install()
         self._schedules.install(rings=settings.rings)

@@ -145,7 +145,8 @@ class LocalAws:
         return list(self._call("fire_due", at=now.isoformat()))
 
     def settle(self, seconds: float = 30.0, *, leaving: int = 0) -> None:
-        """Waits until no asynchronous call, delivery or task is under way any more, whatever had begun it.
+        """Waits until no asynchronous call, delivery, batch or task is under way any more, whatever had begun it, but
+        for the tasks of services.
 
         leaving: how many may go on, such as a task that is frozen. Raises LocalAwsError when more still are after so
         many seconds.

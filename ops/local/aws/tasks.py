@@ -86,8 +86,10 @@ class Tasks:
             if token:
                 self._answers[token] = _Answered(data, tuple(tasks))
         for task in tasks:
-            self._under_way.begin()
-            threading.Thread(target=self._live_through, args=(task, definition), daemon=True).start()
+            # A service's task goes on for as long as the service wants it: nobody waits for its end.
+            counted = UnderWay() if task["group"].startswith("service:") else self._under_way
+            counted.begin()
+            threading.Thread(target=self._live_through, args=(task, definition, counted), daemon=True).start()
         return answer
 
     def stop(self, data: Mapping[str, Any]) -> Any:
@@ -115,8 +117,8 @@ class Tasks:
         for container in running:
             container.wait()
 
-    def _live_through(self, task: Task, definition: Mapping[str, Any]) -> None:
-        with self._under_way.until_done(), request_scope(ACCOUNT, self._region):
+    def _live_through(self, task: Task, definition: Mapping[str, Any], counted: UnderWay) -> None:
+        with counted.until_done(), request_scope(ACCOUNT, self._region):
             try:
                 launch = self._launches.launch(task, definition)
                 container = self._start(task, launch)

@@ -1,4 +1,4 @@
-"""Whether anything still goes on: calls of functions, deliveries and tasks that were begun and have not ended."""
+"""Whether anything still goes on: calls of functions, deliveries, batches and tasks that have begun and not ended."""
 
 import threading
 from collections.abc import Iterator

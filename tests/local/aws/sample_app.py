@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import aws_cdk as cdk
+from aws_cdk import aws_applicationautoscaling as scaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
@@ -47,6 +48,7 @@ class Jobs(cdk.Stack):
         self.worker = self.function("worker", base)
         self.recorder = self.function("recorder", base)
         self.tasks(base)
+        self.workers(base)
         self.invocations()
         self.alarms()
         for state in ("ENABLED", "DISABLED"):
@@ -102,6 +104,61 @@ class Jobs(cdk.Stack):
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("events.amazonaws.com"))
         self.subnets = base.vpc.select_subnets(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS).subnet_ids
         self.security_group = base.group.security_group_id
+
+    def workers(self, base: Base) -> None:
+        """A service that its queue scales between 0 and 2 tasks."""
+        queue = sqs.Queue(self, "Work", queue_name="work")
+        task = ecs.FargateTaskDefinition(self, "Worker", family="sample-worker", cpu=256, memory_limit_mib=512)
+        task.add_container(
+            "job",
+            image=ecs.ContainerImage.from_asset(str(HERE / "image")),
+            command=["python", "-m", "work"],
+            environment={"DO": "wait", "SAY": "working"},
+        )
+        service = ecs.CfnService(
+            self,
+            "Service",
+            service_name="sample-worker",
+            cluster=self.cluster.cluster_name,
+            task_definition=task.task_definition_arn,
+            launch_type="FARGATE",
+            network_configuration=ecs.CfnService.NetworkConfigurationProperty(
+                awsvpc_configuration=ecs.CfnService.AwsVpcConfigurationProperty(subnets=self.subnets)
+            ),
+        )
+        target = scaling.CfnScalableTarget(
+            self,
+            "Target",
+            min_capacity=0,
+            max_capacity=2,
+            resource_id=f"service/{self.cluster.cluster_name}/{service.attr_name}",
+            scalable_dimension="ecs:service:DesiredCount",
+            service_namespace="ecs",
+        )
+        step = scaling.CfnScalingPolicy.StepAdjustmentProperty(scaling_adjustment=1, metric_interval_lower_bound=0)
+        policy = scaling.CfnScalingPolicy(
+            self,
+            "Policy",
+            policy_name="grow",
+            policy_type="StepScaling",
+            scaling_target_id=target.ref,
+            step_scaling_policy_configuration=scaling.CfnScalingPolicy.StepScalingPolicyConfigurationProperty(
+                adjustment_type="ChangeInCapacity", step_adjustments=[step]
+            ),
+        )
+        cloudwatch.CfnAlarm(
+            self,
+            "Waiting",
+            namespace="AWS/SQS",
+            metric_name="ApproximateNumberOfMessagesVisible",
+            dimensions=[{"name": "QueueName", "value": queue.queue_name}],
+            statistic="Maximum",
+            period=60,
+            threshold=1,
+            evaluation_periods=1,
+            comparison_operator="GreaterThanOrEqualToThreshold",
+            alarm_actions=[policy.ref],
+        )
 
     def invocations(self) -> None:
         done = sqs.Queue(self, "Done", queue_name="done")

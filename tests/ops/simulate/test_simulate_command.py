@@ -21,6 +21,10 @@ def test_it_says_per_job_what_became_of_its_ticks_and_when_a_person_is_called(jo
         ["billing-run", "1"],
         ["report-aggregation", "1"],
         ["session-cleanup", "96"],
+        ["inventory-sync", "24"],
+        ["inventory-pull", "0"],
+        ["image-resize", "0"],
+        ["weekly-export", "1"],
     ]
     assert "12 too_late" in rows[2]
     said, first, second, rest = rows[len(SCHEDULE) + 1 :]

@@ -7,6 +7,8 @@ import socket
 import sys
 from typing import Any
 
+import boto3
+
 
 class Interrupted(Exception):
     """The timer rang."""
@@ -25,6 +27,8 @@ def handler(event: dict[str, Any], context: Any) -> object:
             "executable": sys.executable,
         }
     )
+    if "Records" in event:
+        return {"batchItemFailures": [{"itemIdentifier": name} for name in map(failed, event["Records"]) if name]}
     if said := event.get("say"):
         sys.stdout.write(f"{said}\n")
     match event.get("do"):
@@ -37,6 +41,25 @@ def handler(event: dict[str, Any], context: Any) -> object:
         case "die":
             os.kill(os.getpid(), signal.SIGKILL)
     return {"answer": event.get("time")}
+
+
+def failed(record: dict[str, Any]) -> str | None:
+    """Does as a message says; its id when it is to stay in the queue."""
+    said = json.loads(record["body"])
+    match said.get("do"):
+        case "fail":
+            raise ValueError("as asked")
+        case "keep":
+            return str(record["messageId"])
+        case "hide":
+            boto3.client("sqs").change_message_visibility(
+                QueueUrl=said["queue"], ReceiptHandle=record["receiptHandle"], VisibilityTimeout=said["seconds"]
+            )
+            return str(record["messageId"])
+        case "meet":
+            with socket.create_connection(("127.0.0.1", said["port"])) as test:
+                test.recv(1)
+    return None
 
 
 def deadline() -> object:
