@@ -12,7 +12,7 @@ from handlers.declaration.queue import LONGEST_VISIBILITY, Queue
 # was throttled or failed is not shown to others while its holder may still be at it.
 FACTOR = 6
 # A worker on Fargate says so often that it is alive, and its message stays hidden.
-WORKER_BEAT = seconds(30)
+WORKER_BEAT = seconds(10)
 # SQS hides a message for at most 12 hours from its receipt on, however often that is prolonged.
 LONGEST_WORK = hours(11)
 RECEIVES_BEYOND_ATTEMPTS = 10
