@@ -7,12 +7,13 @@ from psycopg.rows import class_row
 
 from handlers.guard.rescue import NO_HEARTBEAT, LostRun, rescue
 
-# By the running rows, of which there are few: of one process there is at most one among them.
+# By the running rows, of which there are few: of one process at most one among them is under way. Runs that it has left
+# to their children are no longer its own.
 HELD = """
 select run.job_name as job, run.id as run_id, run.fence, run.backend_pid, run.backend_start, run.holder
 from shiftlock.job_runs as run
 join shiftlock.job_attempts as attempt on attempt.run_id = run.id and attempt.fence = run.fence
-where run.status = 'running' and attempt.compute = %(compute)s
+where run.status = 'running' and attempt.outcome is null and attempt.compute = %(compute)s
 """
 
 # The run's own text is replaced only while it still speaks of this attempt: a later one may have been lost, too.

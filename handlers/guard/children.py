@@ -14,10 +14,33 @@ ANY_OPEN = f"""
 select exists (select from shiftlock.job_runs where parent_id = %(parent)s and status in {OPEN})
 """  # noqa: S608 - of constants
 
+# Why a run has ended that nobody has meant but with its parent.
+WITH_PARENT = "its parent was cancelled"
+
+# The part of a statement, behind its part `ended` (id, status), that ends what a cancelled run has sent out, and what
+# that has: in one with the end itself, since afterwards nobody would look. `offset 0` has each looked up in the index,
+# however many children the planner thinks a run has.
+ALONG = f"""
+below as (
+    select child.id from ended cross join lateral (
+        select id from shiftlock.job_runs where parent_id = ended.id and status in ('pending', 'running') offset 0
+    ) as child where ended.status = 'cancelled'
+    union all
+    select child.id from below cross join lateral (
+        select id from shiftlock.job_runs where parent_id = below.id and status in ('pending', 'running') offset 0
+    ) as child
+), along as (
+    update shiftlock.job_runs set
+        cancel_reason = '{WITH_PARENT}',
+        status = case when status = 'pending' then 'cancelled' else status end,
+        finished_at = case when status = 'pending' then clock_timestamp() end
+    where id in (select id from below) and status in ('pending', 'running') and cancel_reason is null
+)"""  # noqa: S608 - of constants
+
 # Of two last children each sees the other's end, or comes before it: one of them at least sees that none is open, and
 # of two that see it one gets the row.
 SETTLE = f"""
-with child as (
+with recursive child as (
     select count(*) as total, count(*) filter (where status = 'succeeded') as succeeded,
            count(*) filter (where status in {OPEN}) as open
     from shiftlock.job_runs where parent_id = %(parent)s
@@ -25,33 +48,31 @@ with child as (
     select *, total - open - succeeded as failed,
            total - open - succeeded > floor(run.may_fail * total + 1e-9) as too_many
     from child, (select may_fail from shiftlock.job_runs where id = %(parent)s) as run
-)
-update shiftlock.job_runs as run set
-    status = case when run.cancel_reason is not null then 'cancelled' when too_many then 'failed'
-                  else 'succeeded' end,
-    error_msg = case when run.cancel_reason is null and too_many
-                     then format('%%s of %%s children have not succeeded', failed, total) end,
-    result = coalesce(run.result, '{{}}') || jsonb_build_object(
-        'children', total, 'succeeded', succeeded, 'failed', failed),
-    progress = jsonb_build_object('done', total - open, 'total', total),
-    finished_at = clock_timestamp(), holder = null, lease_until = null, may_fail = null
-from verdict
-where run.id = %(parent)s and run.status = 'running' and run.may_fail is not null
-  and (open = 0 or too_many or run.cancel_reason is not null)
-returning run.id, run.job_name, run.run_key, run.status, run.parent_id
+), ended as (
+    update shiftlock.job_runs as run set
+        status = case when run.cancel_reason is not null then 'cancelled' when too_many then 'failed'
+                      else 'succeeded' end,
+        error_msg = case when run.cancel_reason is null and too_many
+                         then format('%%s of %%s children have not succeeded', failed, total) end,
+        result = coalesce(run.result, '{{}}') || jsonb_build_object(
+            'children', total, 'succeeded', succeeded, 'failed', failed),
+        progress = jsonb_build_object('done', total - open, 'total', total),
+        finished_at = clock_timestamp(), holder = null, lease_until = null, may_fail = null
+    from verdict
+    where run.id = %(parent)s and run.status = 'running' and run.may_fail is not null
+      and (open = 0 or too_many or run.cancel_reason is not null)
+    returning run.id, run.job_name, run.run_key, run.status, run.parent_id
+), {ALONG}
+select id, job_name, run_key, status, parent_id from ended
 """  # noqa: S608 - of constants
 
-CANCEL_CHILDREN = """
-update shiftlock.job_runs set
-    cancel_reason = 'its parent was cancelled',
-    status = case when status = 'pending' then 'cancelled' else status end,
-    finished_at = case when status = 'pending' then clock_timestamp() end
-where parent_id = %(parent)s and status in ('pending', 'running') and cancel_reason is null
-"""
-
-WAITING = """
-select id from shiftlock.job_runs where may_fail is not null and status = 'running' order by id limit 100
-"""
+# Those that can end come first: a hundred that wait for long hold up none of them, and take turns to be looked at.
+WAITING = f"""
+select id from shiftlock.job_runs as run where may_fail is not null and status = 'running'
+order by cancel_reason is null and exists (
+    select from shiftlock.job_runs where parent_id = run.id and status in {OPEN}
+), random() limit 100
+"""  # noqa: S608 - of constants
 
 PROGRESS = f"""
 update shiftlock.job_runs as run set progress = jsonb_build_object('done', child.done, 'total', child.total)
@@ -98,8 +119,6 @@ def settle(connection: psycopg.Connection, parent: int, *, failed: bool = False)
         if row is None:
             break
         run_id, job, run_key, status, wanted = row
-        if status == "cancelled":
-            connection.execute(CANCEL_CHILDREN, {"parent": run_id})
         settled.append(Settled(run_id, job, run_key, status))
         failed = status != "succeeded"
     return settled

@@ -3,14 +3,15 @@
 from psycopg.types.json import Jsonb
 
 from handlers.guard.answers import Claimed
+from handlers.guard.children import ALONG
 from handlers.guard.errors import Fenced
 from handlers.guard.request import Ending
 from handlers.guard.session import Session
 
 # A zombie finds no row to end. Its own attempt is then marked `fenced`, unless this very ending is already recorded:
 # the answer to a first try may have been lost with the connection.
-FINISH = """
-with ended as (
+FINISH = f"""
+with recursive ended as (
     update shiftlock.job_runs set
         -- A run that somebody wants to end is not tried again.
         status = case when %(status)s::text = 'pending' and cancel_reason is not null then 'cancelled'
@@ -24,8 +25,8 @@ with ended as (
         lease_until = case when %(status)s::text = 'running' then timestamptz '2200-01-01 00:00Z' end,
         may_fail = %(may_fail)s, backend_pid = null, backend_start = null
     where id = %(run_id)s and fence = %(fence)s and holder = %(holder)s and status = 'running'
-    returning id, job_name
-), attempt as (
+    returning id, job_name, status
+), {ALONG}, attempt as (
     update shiftlock.job_attempts
     set outcome = case when exists (select from ended) then %(outcome)s::text else 'fenced' end,
         ended_at = clock_timestamp(), error = %(error)s
@@ -44,7 +45,7 @@ select coalesce((select outcome from attempt),
                  where run_id = %(run_id)s and fence = %(fence)s and holder = %(holder)s))
        = %(outcome)s::text as ours,
        case when not %(row_only)s::boolean then pg_advisory_unlock(%(lock_key)s) end
-"""
+"""  # noqa: S608 - of constants
 
 
 def finish(session: Session, claimed: Claimed, ending: Ending) -> None:

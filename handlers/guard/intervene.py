@@ -4,18 +4,21 @@ from typing import Literal
 
 import psycopg
 
-from handlers.guard.children import settle
+from handlers.guard.children import ALONG, WITH_PARENT, settle
 from handlers.guard.errors import GuardError
 
-CANCEL = """
-update shiftlock.job_runs set
-    cancel_reason = coalesce(cancel_reason, %(reason)s),
-    status = case when status = 'pending' then 'cancelled' else status end,
-    finished_at = case when status = 'pending' then clock_timestamp() end,
-    error_msg = case when status = 'pending' then %(reason)s else error_msg end
-where id = %(run_id)s and status in ('pending', 'running')
-returning status, may_fail is not null
-"""
+CANCEL = f"""
+with recursive ended as (
+    update shiftlock.job_runs set
+        cancel_reason = coalesce(cancel_reason, %(reason)s),
+        status = case when status = 'pending' then 'cancelled' else status end,
+        finished_at = case when status = 'pending' then clock_timestamp() end,
+        error_msg = case when status = 'pending' then %(reason)s else error_msg end
+    where id = %(run_id)s and status in ('pending', 'running')
+    returning id, status, may_fail
+), {ALONG}
+select status, may_fail is not null from ended
+"""  # noqa: S608 - of constants
 
 RESOLVE = """
 update shiftlock.job_runs set
@@ -25,13 +28,22 @@ update shiftlock.job_runs set
 where id = %(run_id)s and status = 'unknown'
 """
 
-# One more attempt is a person's right, whatever the run has used up.
-RETRY = """
+# One more attempt is a person's right, whatever the run has used up. What was cancelled with it comes back with it: it
+# would send out none of them anew, and fail for all of them.
+RETRY = f"""
+with recursive back as (
+    select id from shiftlock.job_runs where id = %(run_id)s and status in ('failed', 'skipped', 'cancelled')
+    union all
+    select child.id from back cross join lateral (
+        select id from shiftlock.job_runs
+        where parent_id = back.id and status = 'cancelled' and cancel_reason = '{WITH_PARENT}' offset 0
+    ) as child
+)
 update shiftlock.job_runs set
     status = 'pending', next_run = clock_timestamp(), finished_at = null, skip_reason = null, cancel_reason = null,
     waiting = false, message_until = null
-where id = %(run_id)s and status in ('failed', 'skipped', 'cancelled')
-"""
+where id in (select id from back) and status in ('failed', 'skipped', 'cancelled')
+"""  # noqa: S608 - of constants
 
 PAUSE = """
 update shiftlock.jobs set paused_at = clock_timestamp() where name = %(job)s and paused_at is null

@@ -44,25 +44,30 @@ with asked as (
     returning id, next_run
 ), mail as (
     insert into shiftlock.outbox (run_id, job_name, send_after)
-    select id, %(job)s::text, next_run from new where %(message_lasts)s::interval is not null order by id
+    select id, %(job)s::text, next_run - %(held_back)s::interval from new
+    where %(message_lasts)s::interval is not null order by id
 )
 select count(*) from new
 """
 
-# What a key stands for is its payload: another one under it would be lost without a word.
+# What a key stands for is its payload: another one under it would be lost without a word. So would be a child that is
+# counted to another parent, where two keys of parents and items make the same together.
 TAKEN = """
 select asked.run_key from unnest(%(keys)s::text[], %(payloads)s::jsonb[]) as asked (run_key, payload)
 join shiftlock.job_runs as run on run.job_name = %(job)s and run.run_key = asked.run_key
-where run.payload <> asked.payload limit 1
+where run.payload <> asked.payload or run.parent_id is distinct from coalesce(%(parent)s::bigint, run.parent_id)
+limit 1
 """
 
 
 class KeyTaken(GuardError):
-    """A key stands for a run with another payload already: give each piece of work a key of its own."""
+    """A key stands for a run with another payload, or of another parent, already."""
 
     def __init__(self, job: str, run_key: str) -> None:
         self.job, self.run_key = job, run_key
-        super().__init__(f"{job} has a run {run_key!r} with another payload: give each piece of work a key of its own")
+        super().__init__(
+            f"{job} has a run {run_key!r} with another payload or parent: give each piece of work a key of its own"
+        )
 
 
 class TooManyHops(GuardError):
@@ -97,12 +102,14 @@ def enqueue(
     sender: int,
     parent: int | None = None,
     message_lasts: timedelta | None,
+    held_back: timedelta = timedelta(),
 ) -> int:
     """Write a pending run for each key that the job has none for; how many are new.
 
     Call it in the transaction of the work that they are about. sender: the id of the run that asks. parent: the run
     that they are a part of. message_lasts: how long a message of theirs waits in its queue; None writes no message,
-    where there are no queues and whoever looks at the ledger starts what is due.
+    where there are no queues and whoever looks at the ledger starts what is due. held_back: the part of their delay
+    that the queue itself sees to.
 
     Raises KeyTaken, TooManyHops, LockKeyCollision.
     """
@@ -122,11 +129,14 @@ def enqueue(
         "parent": parent,
         "hops": hops,
         "message_lasts": message_lasts,
+        "held_back": held_back,
     }
     counted = connection.execute(ENQUEUE, facts).fetchone()
     new = 0 if counted is None else int(counted[0])
     if new < len(runs):
-        taken = connection.execute(TAKEN, {name: facts[name] for name in ("job", "keys", "payloads")}).fetchone()
+        taken = connection.execute(
+            TAKEN, {name: facts[name] for name in ("job", "keys", "payloads", "parent")}
+        ).fetchone()
         if taken is not None:
             raise KeyTaken(job, taken[0])
     return new

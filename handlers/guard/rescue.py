@@ -5,11 +5,13 @@ from datetime import datetime
 
 import psycopg
 
+from handlers.guard.children import ALONG
 from handlers.guard.connection import work_session
 
-# Only if the lease has ended in the meantime too: the holder may have renewed it since we looked.
-RESCUE = """
-with lost as (
+# Only if the lease has ended in the meantime too: the holder may have renewed it since we looked. A run that waits for
+# its children has no holder to lose.
+RESCUE = f"""
+with recursive ended as (
     update shiftlock.job_runs set
         status = next.status,
         finished_at = case when next.status in ('failed', 'cancelled') then clock_timestamp() end,
@@ -23,15 +25,15 @@ with lost as (
         from shiftlock.job_runs where id = %(run_id)s
     ) as next
     where job_runs.id = next.id and fence = %(fence)s and job_runs.status = 'running'
-      and (lease_until <= clock_timestamp() or %(dead)s::boolean)
+      and (lease_until <= clock_timestamp() or %(dead)s::boolean) and may_fail is null
     returning job_runs.id, job_runs.status
-), ended as (
+), {ALONG}, lost as (
     update shiftlock.job_attempts attempt
     set outcome = 'lost', ended_at = clock_timestamp(), error = %(error)s
-    from lost where attempt.run_id = lost.id and attempt.outcome is null
+    from ended where attempt.run_id = ended.id and attempt.outcome is null
 )
-select status from lost
-"""
+select status from ended
+"""  # noqa: S608 - of constants
 
 # The holder's guard: its process id may be somebody else's by now, but not together with the start time. The job's
 # own sessions: by the name that carries run and fence.

@@ -49,7 +49,8 @@ from unnest(%(jobs)s::text[], %(schedules)s::text[], %(untils)s::timestamptz[]) 
 where job.name = planned.job
 """
 
-# How many due runs of a job one pass judges. The newest: none of what is due now waits behind what was missed.
+# How many due runs of a job one pass judges, and as many that were sent to it. Of ticks the newest: none of what is due
+# now waits behind what was missed. Of what was sent the oldest, and of a lock key the one whose turn it is.
 MOST_DUE = 2000
 
 PENDING = """
@@ -66,12 +67,15 @@ from shiftlock.job_runs as run where status = 'pending'
 
 DUE = f"""{PENDING}
 and run.id in (
-    select id from (
-        select id, row_number() over (partition by job_name order by next_run desc) as newest from shiftlock.job_runs
-        where status = 'pending' and next_run <= clock_timestamp() and job_name = any(%(jobs)s)
-          -- A message is on its way for the others.
-          and (trigger <> 'queue' or coalesce(message_until <= clock_timestamp(), true))
-    ) as due where newest <= %(most)s
+    select id from (select id, row_number() over (
+            partition by job_name, sent order by case when sent then next_run end, next_run desc, id) as place
+        from (
+            select id, job_name, next_run, trigger = 'queue' as sent,
+                   row_number() over (partition by lock_key, trigger = 'queue' order by next_run, id) as turn
+            from shiftlock.job_runs where status = 'pending' and next_run <= clock_timestamp()
+              and job_name = any(%(jobs)s) -- and while no message is on its way
+              and (trigger <> 'queue' or coalesce(message_until <= clock_timestamp(), true))
+        ) as due where turn = 1 or not sent) as placed where place <= %(most)s
 ) order by next_run, id
 """  # noqa: S608 - of constants
 
@@ -140,7 +144,6 @@ where id in (
 )
 returning id
 """
-
 
 CALL_AGAIN = timedelta(seconds=20)  # a child of ours has claimed its run by then, or has come to nothing
 

@@ -91,7 +91,7 @@ def sweep(
     return Pass(
         at,
         rows.coming(connection),
-        any(len(found) == rows.MOST_DUE for found in due.values()),
+        any(len(found) >= rows.MOST_DUE for found in due.values()),
         planned,
         tuple((job, skip) for job, skip in skips if skip.due.run_id in gone),
         lost,
@@ -102,8 +102,8 @@ def sweep(
 
 
 def _rank(start: Start) -> int:
-    """What was missed by one job holds up what is on time of no other."""
-    return {"clock": 0, CATCHING_UP: 2}.get(start.trigger, 1)
+    """What was missed by one job, or sent to it, holds up what is on time of no other."""
+    return {"clock": 0, CATCHING_UP: 2, "queue": 3}.get(start.trigger, 1)
 
 
 def _registered(connection: psycopg.Connection, catalogue: Catalogue) -> dict[str, rows.Registered]:
@@ -230,7 +230,8 @@ def _judge(
                 delay=delay,
                 paused=known[job.name].paused,
                 started=started.get(job.name),
-                complete=job.name not in behind and len(due[job.name]) < rows.MOST_DUE,
+                complete=job.name not in behind
+                and sum(one.trigger != "queue" for one in due[job.name]) < rows.MOST_DUE,
             )
         )
     return verdicts

@@ -139,7 +139,8 @@ class Context:
         queue = self._outlet.receiver(self.job, job)
         run = NewRun(key, dict(payload), partition, max(delay, queue.delay))
         self._outlet.check(job, queue, run)
-        new = enqueue(tx, job, [run], sender=self._claimed.run_id, message_lasts=self._outlet.message_lasts(queue))
+        run_id, lasts = self._claimed.run_id, self._outlet.message_lasts(queue)
+        new = enqueue(tx, job, [run], sender=run_id, message_lasts=lasts, held_back=queue.delay)
         self.has_sent = True
         return new > 0
 
@@ -158,12 +159,15 @@ class Context:
 
         They are keyed by this run and the item: another attempt adds none twice. With `wait` this run, once its
         function has returned, goes on without a process until the last of them has ended, and fails if more than the
-        share `may_fail` (0 to 1) of them have not succeeded. Raises NotDeclared, KeyTaken, TooManyHops,
-        MalformedMessage.
+        share `may_fail` (0 to 1) of them have not succeeded; of several calls the smallest share counts, for all that
+        was sent. Raises NotDeclared, KeyTaken, TooManyHops, MalformedMessage.
         """
         queue = self._outlet.receiver(self.job, job)
         if not 0 <= may_fail <= 1:
             raise ValueError(f"may_fail is {may_fail}: allowed is a share from 0 to 1")
+        if wait:  # for what was sent before an error, too, should the job go on after that
+            self.may_fail = may_fail if self.may_fail is None else min(self.may_fail, may_fail)
+        self.has_sent = True
         new = 0
         for start in range(0, len(items), FAN_OUT_BATCH):
             self.stop_if_asked()
@@ -180,10 +184,7 @@ class Context:
                 self._outlet.check(job, queue, run)
             with self._steps.held() as tx:
                 run_id, lasts = self._claimed.run_id, self._outlet.message_lasts(queue)
-                new += enqueue(tx, job, runs, sender=run_id, parent=run_id, message_lasts=lasts)
-        self.has_sent = True
-        if wait:
-            self.may_fail = may_fail
+                new += enqueue(tx, job, runs, sender=run_id, parent=run_id, message_lasts=lasts, held_back=queue.delay)
         return new
 
     def progress(self, done: int, total: int | None = None) -> None:

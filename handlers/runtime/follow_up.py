@@ -41,14 +41,16 @@ class FollowUp:
     ends_at: float | None
 
     def after(self, job: Job, claimed: Claimed, context: Context, report: Report) -> None:
-        """Do what is due after this attempt. Raises nothing of a database that is away."""
+        """Do what is due after this attempt. Raises nothing."""
         try:
             self._settle(claimed, report)
             rung = self._ring_next(job, claimed, report)
             if self.settings.queues is not None and (context.has_sent or rung):
-                self._relay(self.settings.queues)
+                self._relay(job, self.settings.queues)
         except DatabaseUnavailable as error:
             self.log.warning("left to the watchdog", extra={"because": str(error), "run_id": claimed.run_id})
+        except Exception:  # whatever it is, the attempt is over, and how it ended is in the ledger
+            self.log.exception("left to the watchdog", extra={"run_id": claimed.run_id})
 
     def _settle(self, claimed: Claimed, report: Report) -> None:
         settled: list[Settled] = []
@@ -70,7 +72,7 @@ class FollowUp:
             self.guard.use(lambda connection: ring_next(connection, claimed.lock_key, lasts))
         )
 
-    def _relay(self, queues: str) -> None:
+    def _relay(self, job: Job, queues: str) -> None:
         # An AWS SDK takes a third of a second to import: only runs that send pay for it.
         from handlers.queues.publish import Publisher
         from handlers.runtime.relay import log_relayed, relay
@@ -78,9 +80,10 @@ class FollowUp:
         publisher, ends_at = Publisher(queues, self.catalogue), time.monotonic() + LONGEST_RELAY
         if self.ends_at is not None:
             ends_at = min(ends_at, self.ends_at)
+        to = {job.name, *job.sends}  # its role may send to no other queue
         log_relayed(
             self.log,
             self.guard.use(
-                lambda connection: relay(connection, publisher, self.catalogue, limit=MOST_SENT, ends_at=ends_at)
+                lambda connection: relay(connection, publisher, self.catalogue, to=to, limit=MOST_SENT, ends_at=ends_at)
             ),
         )

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 import psycopg
@@ -43,16 +43,17 @@ def relay(
     publisher: Publisher,
     catalogue: Catalogue,
     *,
+    to: Collection[str] | None = None,
     limit: int = 1000,
     ends_at: float | None = None,
 ) -> Relayed:
     """Send what is due, about `limit` rows at most, the jobs in turn; a row goes when SQS has its message.
 
-    connection: in autocommit. publisher: its clients have short timeouts. ends_at: on the monotonic clock, nothing is
-    begun after it. Whoever is killed between the sending and the commit has sent for nothing: the next one sends again.
-    Raises psycopg.Error; what SQS says is in the answer.
+    connection: in autocommit. publisher: its clients have short timeouts. to: the jobs that this process may send to;
+    None: all. ends_at: on the monotonic clock, nothing is begun after it. Whoever is killed between the sending and the
+    commit has sent for nothing: the next one sends again. Raises psycopg.Error; what SQS says is in the answer.
     """
-    lines = [_Line(job) for job in jobs_due(connection)]
+    lines = [_Line(job) for job in jobs_due(connection) if to is None or job in to]
     waiting = deque(lines)
     room = limit
     while waiting and room > 0 and (ends_at is None or time.monotonic() < ends_at):

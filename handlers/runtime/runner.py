@@ -173,8 +173,11 @@ class Runner:
 
 
 def _apart(job: Job, delivery: Delivery) -> bool:
-    """Whether the run overlaps with all others of the job: how many messages are worked on at once is the queue's."""
-    return (delivery.partition is None and delivery.key is not None) or job.overlap == "allow"
+    """Whether the run overlaps with all others of the job: how many messages are worked on at once is the queue's.
+
+    Those of a partition go one at a time, whatever the job allows its ticks.
+    """
+    return job.overlap == "allow" if delivery.key is None else delivery.partition is None
 
 
 def _may_have_a_line(job: Job, request: ClaimRequest) -> bool:

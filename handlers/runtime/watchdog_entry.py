@@ -9,6 +9,9 @@ import time
 from collections.abc import Mapping
 from datetime import timedelta
 
+import psycopg
+from aws_lambda_powertools.logging import Logger
+
 from handlers.guard.session import open_session
 from handlers.queues.publish import Publisher
 from handlers.runtime.database import connection_strings
@@ -46,10 +49,19 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
             connection, SCHEDULE, environment=settings.environment, off=off, queues=settings.queues is not None
         )
         if settings.queues is not None:
-            sent = relay(connection, Publisher(settings.queues, SCHEDULE), SCHEDULE, ends_at=began + RELAY_UNTIL)
-            log_relayed(log, sent)
-            count_outbox(settings.environment, sent.oldest_age)
+            _relay(connection, settings.queues, settings.environment, log, ends_at=began + RELAY_UNTIL)
     log_pass(log, seen.made)
     count_parents(settings.environment, seen.made.settled, seen.made.waiting)
     count_watch(settings.environment, late=seen.late, lost=[(lost.job, lost.status) for lost in seen.made.lost])
     return seen.orders() | {"tell": within_reach(seen.tell, log)}
+
+
+def _relay(connection: psycopg.Connection, queues: str, environment: str, log: Logger, *, ends_at: float) -> None:
+    """Send what is left. What goes wrong with that keeps no run from its start, which is ordered already."""
+    try:
+        sent = relay(connection, Publisher(queues, SCHEDULE), SCHEDULE, ends_at=ends_at)
+    except Exception:  # whatever it is
+        log.exception("nothing relayed")
+        return
+    log_relayed(log, sent)
+    count_outbox(environment, sent.oldest_age)

@@ -175,3 +175,16 @@ def test_an_attempt_that_ended_otherwise_is_no_loss_to_explain(database_url: str
         )
     assert not explain_loss(database, 1, compute=TASK, error=OOM)
     assert database.execute(ATTEMPTS).fetchall() == [(1, "failed", NO_HEARTBEAT)]
+
+
+def test_a_run_that_is_left_to_its_children_does_not_die_with_the_process_that_has_left_it(
+    every_server_url: str, every_database: psycopg.Connection
+) -> None:
+    with guard_on(every_server_url) as guard:
+        parent = claimed(guard, request(compute=TASK))
+        seen_at_work = held_by(every_database, TASK)
+        assert seen_at_work is not None
+        guard.finish(parent, Ending(outcome="succeeded", status="running", may_fail=0.0))
+    assert held_by(every_database, TASK) is None
+    assert bury(every_database, seen_at_work, error=OOM, on_lost="retry", lost_budget=5) is None
+    assert ask(every_database, "select holder from shiftlock.job_runs") == "its children"

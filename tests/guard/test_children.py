@@ -8,9 +8,10 @@ import pytest
 
 from handlers.guard.answers import Overlap
 from handlers.guard.children import Settled, settle, settle_all
-from handlers.guard.intervene import cancel
+from handlers.guard.intervene import cancel, retry
 from handlers.guard.outbox import NewRun, enqueue
 from handlers.guard.request import Ending
+from handlers.guard.rescue import LostRun, rescue
 from tests.guard.holders import ask, claimed, guard_on, request
 
 SET_STATUS = """
@@ -51,6 +52,26 @@ def end(database: psycopg.Connection, status: str, *keys: str) -> None:
     database.execute("alter table shiftlock.job_runs disable trigger legal_moves")
     database.execute(SET_STATUS, {"status": status, "keys": list(keys)})
     database.execute("alter table shiftlock.job_runs enable trigger legal_moves")
+
+
+def send(database: psycopg.Connection, parent: int, key: str) -> None:
+    enqueue(database, "child", [NewRun(key)], sender=parent, parent=parent, message_lasts=None)
+
+
+def sent_out(url: str, database: psycopg.Connection, *keys: str) -> int:
+    """Runs that wait for another attempt, each a child of the one before, which has sent it out; the first one's id."""
+    ids: list[int] = []
+    for key, child in zip(keys, (*keys[1:], "last"), strict=True):
+        with guard_on(url) as guard:
+            run = claimed(guard, request(key, job="child" if ids else "nightly", tick=None, trigger="queue"))
+            send(database, run.run_id, child)
+            guard.finish(run, Ending(outcome="failed", status="pending"))
+            ids.append(run.run_id)
+    return ids[0]
+
+
+def statuses(database: psycopg.Connection) -> list[str]:
+    return [status for (status,) in database.execute("select status from shiftlock.job_runs order by id")]
 
 
 def test_it_stays_running_without_a_process_until_the_last_child_has_ended(
@@ -148,6 +169,56 @@ def test_cancelled_it_ends_at_once_and_takes_its_children_along(
     assert cancel(every_database, parent, "not today") == "cancelled"
     rows = every_database.execute("select run_key, status from shiftlock.job_runs order by id").fetchall()
     assert [status for _, status in rows] == ["cancelled", "succeeded", "cancelled", "cancelled"]
+
+
+def test_cancelled_between_two_attempts_it_takes_along_what_it_has_sent_out_and_what_that_has(
+    every_server_url: str, every_database: psycopg.Connection
+) -> None:
+    parent = sent_out(every_server_url, every_database, "parent", "child")
+    assert cancel(every_database, parent, "not today") == "cancelled"
+    assert statuses(every_database) == ["cancelled"] * 3
+
+
+def test_tried_again_it_brings_back_what_was_cancelled_with_it_and_nothing_else(
+    every_server_url: str, every_database: psycopg.Connection
+) -> None:
+    parent = sent_out(every_server_url, every_database, "parent", "child")
+    send(every_database, parent, "meant")
+    meant = ask(every_database, "select id from shiftlock.job_runs where run_key = 'meant'")
+    assert isinstance(meant, int)
+    cancel(every_database, meant, "this one alone")
+    cancel(every_database, parent, "not today")
+    assert statuses(every_database) == ["cancelled"] * 4
+    retry(every_database, parent)
+    assert statuses(every_database) == ["pending", "pending", "pending", "cancelled"]
+
+
+def test_cancelled_at_work_it_takes_them_along_when_its_holder_obeys_or_is_lost(
+    every_server_url: str, every_database: psycopg.Connection
+) -> None:
+    for run_key, loses in (("obeys", False), ("lost", True)):
+        with guard_on(every_server_url) as guard:
+            parent = claimed(guard, request(run_key))
+            send(every_database, parent.run_id, f"child of {run_key}")
+            assert cancel(every_database, parent.run_id, "not today") == "asked"
+            if loses:
+                lost = LostRun("nightly", parent.run_id, parent.fence, None, None)
+                rescue(every_database, lost, on_lost="retry", lost_budget=5, dead="killed")
+            else:
+                guard.finish(parent, Ending(outcome="cancelled", status="cancelled"))
+    assert statuses(every_database) == ["cancelled"] * 4
+
+
+def test_the_one_that_could_end_is_found_among_hundreds_that_cannot(
+    every_server_url: str, every_database: psycopg.Connection
+) -> None:
+    with guard_on(every_server_url) as guard:
+        for number in range(102):
+            parent = claimed(guard, request(str(number), tick=None, trigger="queue", own_lock_key=number))
+            send(every_database, parent.run_id, f"c{number}")
+            guard.finish(parent, Ending(outcome="succeeded", status="running", may_fail=0.0))
+    end(every_database, "succeeded", "c101")
+    assert [one.run_key for one in settle_all(every_database)[0]] == ["101"]
 
 
 def test_a_parent_that_is_a_child_itself_ends_its_own_parent(

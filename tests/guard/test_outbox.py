@@ -63,12 +63,34 @@ def test_a_key_with_another_payload_is_refused_with_all_that_came_with_it(
     assert ask(every_database, "select count(*) from shiftlock.job_runs where run_key = 'b'") == 0
 
 
+def test_a_key_that_is_the_child_of_another_parent_is_refused(every_database: psycopg.Connection, sender: int) -> None:
+    def send_child_of(parent: int) -> int:
+        child = NewRun("sync/north/1")
+        return enqueue(every_database, "resize", [child], sender=sender, parent=parent, message_lasts=None)
+
+    assert (send_child_of(sender), send_child_of(sender)) == (1, 0)
+    with pytest.raises(KeyTaken, match="or parent"):
+        send_child_of(sender + 1)
+
+
 def test_a_message_may_be_held_back_longer_than_any_queue_would(
     every_database: psycopg.Connection, sender: int
 ) -> None:
     send(every_database, sender, NewRun("a", delay=HELD_BACK))
     assert ask(every_database, "select send_after - created_at > interval '19 minutes' from shiftlock.outbox")
     assert ask(every_database, "select next_run > now() + interval '19 minutes' from shiftlock.job_runs where hops > 0")
+
+
+def test_a_message_is_held_back_in_the_outbox_for_what_its_queue_does_not_see_to(
+    every_database: psycopg.Connection, sender: int
+) -> None:
+    runs = [NewRun("a", delay=HELD_BACK)]
+    enqueue(every_database, "resize", runs, sender=sender, message_lasts=LASTS, held_back=timedelta(minutes=15))
+    row = every_database.execute(
+        "select send_after - now() < interval '5 minutes', next_run - now() > interval '19 minutes' "
+        "from shiftlock.outbox join shiftlock.job_runs on job_runs.id = run_id"
+    ).fetchone()
+    assert row == (True, True)
 
 
 def test_without_queues_there_is_no_message_and_the_run_is_due(every_database: psycopg.Connection, sender: int) -> None:

@@ -12,12 +12,21 @@ from handlers.declaration.cron import cron, every
 from handlers.declaration.duration import hours, minutes
 from handlers.declaration.job import Job
 from handlers.declaration.policy import CatchUp
+from handlers.declaration.queue import Queue
 from handlers.declaration.run_key import tick_key
+from handlers.guard.lock import lock_key
 from handlers.guard.request import Ending
 from handlers.planning import rows
 from tests.guard.holders import ask, claimed, guard_on, request
 from tests.planning.passes import AGO, MINUTELY, OTHER, TARGET, after_an_outage_of, look, table
 
+# More than a pass judges in one partition, and a late one in another.
+MESSAGES = """
+insert into shiftlock.job_runs (job_name, run_key, lock_key, trigger, status, next_run)
+select 'nightly', 'loud ' || n, %(loud)s, 'queue', 'pending', now() - interval '2 hours' + n * interval '1 ms'
+from generate_series(1, %(most)s + 100) as n
+union all select 'nightly', 'quiet', %(quiet)s, 'queue', 'pending', now() - interval '1 hour'
+"""
 COUNTS = "select status, skip_reason, count(*) from shiftlock.job_runs group by 1, 2 order by 1, 2"
 
 
@@ -134,6 +143,19 @@ def test_ten_thousand_due_rows_are_judged_in_some_passes_and_hold_up_nothing_tha
     assert ask(database, "select count(*) >= 9900 from shiftlock.job_runs where skip_reason = 'cap'") is True
 
 
+def test_of_more_messages_than_a_pass_judges_each_partition_has_its_first_started_and_missed_ticks_are_made_up_for(
+    database: psycopg.Connection,
+) -> None:
+    jobs = table(hourly := every(hours=1), queue=Queue(), catch_up=CatchUp("latest"))
+    look(database, jobs)
+    facts = {"most": rows.MOST_DUE, "loud": lock_key("nightly/loud"), "quiet": lock_key("nightly/quiet")}
+    database.execute(MESSAGES, facts)
+    database.execute(AGO, [hours(3)])
+    missed = look(database, jobs, rings=False)
+    keys = sorted(start.due.run_key for _, start in missed.starts)
+    assert keys == [tick_key(hourly.previous(missed.at) or missed.at), "loud 1", "quiet"]
+
+
 def test_a_row_that_somebody_has_locked_holds_up_no_other(database_url: str, database: psycopg.Connection) -> None:
     jobs = declare(*table(catch_up=CatchUp("all", window=None)), *OTHER)
     look(database, jobs)
@@ -168,6 +190,18 @@ def test_what_is_on_time_goes_before_what_other_jobs_have_missed(database: psyco
     database.execute("update shiftlock.jobs set scheduled_since = clock_timestamp() + interval '1 h'")
     names = [job.name for job, _ in look(database, jobs).starts]
     assert names == ["now", "late-0", "late-1", "late-2"]
+
+
+def test_what_was_sent_to_one_job_goes_behind_what_another_has_to_try_again(database: psycopg.Connection) -> None:
+    jobs = declare(*table(queue=Queue()), *OTHER)
+    look(database, jobs)
+    database.execute("delete from shiftlock.job_runs")
+    database.execute(MESSAGES, {"most": 1, "loud": lock_key("nightly/loud"), "quiet": lock_key("nightly/quiet")})
+    database.execute(
+        "insert into shiftlock.job_runs (job_name, run_key, lock_key, trigger, status, attempt) "
+        "select name, 'tried', lock_key, 'plan', 'pending', 1 from shiftlock.jobs where name = 'other'"
+    )
+    assert [start.due.run_key for _, start in look(database, jobs).starts] == ["tried", "loud 1", "quiet"]
 
 
 def test_an_empty_table_has_nothing_to_do(database: psycopg.Connection) -> None:

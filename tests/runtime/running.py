@@ -45,12 +45,14 @@ def run(
     observers: Sequence[Observer] | None = None,
     partition: str | None = None,
     others: Sequence[Job] = (),
+    queues: str | None = None,
     **facts: Any,
 ) -> Report:
-    """The report of one delivery. others: the jobs that it may send to. facts: more of the delivery."""
+    """The report of one delivery. others: the jobs that it may send to. queues: see `Settings`. facts: more of the
+    delivery."""
     log = open_log()
     runner = Runner(
-        settings=Settings("test", DatabaseUrl(url), lease),
+        settings=Settings("test", DatabaseUrl(url), lease, queues=queues),
         observers=(MetricsObserver("test"), LogObserver(log)) if observers is None else observers,
         log=log,
         stop=stop or Stop(),

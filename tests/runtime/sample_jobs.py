@@ -5,9 +5,11 @@ import signal
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import count
 
 import psycopg
 
+from handlers.guard.outbox import KeyTaken
 from handlers.runtime.context import Context
 from handlers.runtime.retry import Fatal
 
@@ -125,6 +127,17 @@ def send_and_be_cut(context: Context) -> Mapping[str, object]:
     if context.attempt == 1:
         raise ConnectionError("cut after the fan-out")
     return result
+
+
+def send_what_can_be_sent(context: Context) -> None:
+    number = count()
+    with suppress(KeyTaken):
+        context.fan_out("child", ["north", "south", "north"], key=str, payload=lambda item: {"number": next(number)})
+
+
+def send_some_that_must_not_fail_and_some_that_may(context: Context) -> None:
+    for tenants, may_fail in ((["north"], 0.0), (["south"], 1.0)):
+        context.fan_out("child", tenants, key=str, payload=lambda tenant: {"tenant": tenant}, may_fail=may_fail)
 
 
 def send_and_be_taken_over(context: Context) -> None:

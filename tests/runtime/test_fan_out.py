@@ -1,14 +1,19 @@
 """A run that sends out others: each once, and it ends when they have."""
 
+from dataclasses import replace
 from typing import Any
 
+import boto3
 import psycopg
 import pytest
+from moto import mock_aws
 
 from handlers.declaration.duration import minutes, seconds
 from handlers.declaration.job import Job
 from handlers.declaration.queue import Queue
 from handlers.runtime.report import Report, Result
+from tests.queues.post import BASE, REGION, TABLE
+from tests.runtime.outbox import left, write
 from tests.runtime.running import QUICK, run, sample
 
 CHILDREN = "select run_key, status, payload ->> 'tenant' from shiftlock.job_runs where job_name = 'child' order by id"
@@ -70,6 +75,51 @@ def test_the_last_child_ends_the_parent_which_fails_if_one_has_and_none_may(
     assert work(database_url, key("east")).result is Result.SUCCEEDED
 
 
+def test_its_messages_are_sent_at_once_and_those_to_queues_that_are_not_its_own_left_to_the_watchdog(
+    database_url: str, database: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    write(database, "resize", "of another job")
+    with mock_aws():
+        sqs = boto3.client("sqs")
+        for name in ("child", "resize"):
+            sqs.create_queue(QueueName=f"shiftlock-test-{name}")
+        others = [CHILD, TABLE.find("resize")]
+        assert run(parent("send_one_for_each_tenant"), database_url, others=others, queues=BASE).status == "running"
+        waiting = {
+            name: sqs.get_queue_attributes(QueueUrl=f"{BASE}{name}", AttributeNames=["All"])["Attributes"]
+            for name in ("child", "resize")
+        }
+    assert {name: told["ApproximateNumberOfMessages"] for name, told in waiting.items()} == {
+        "child": "3",
+        "resize": "0",
+    }
+    assert left(database) == ["of another job"]
+
+
+def test_the_delay_of_the_queue_itself_is_not_waited_for_twice(
+    database_url: str, database: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    later = replace(CHILD, queue=Queue(delay=minutes(10)))
+    with mock_aws():  # without the queue itself, so that what is due stays
+        run(parent("send_one_for_each_tenant"), database_url, others=[later], queues=BASE)
+    due = "select count(*) from shiftlock.outbox where send_after <= clock_timestamp()"
+    assert database.execute(due).fetchone() == (3,)
+    assert database.execute(
+        "select count(*) from shiftlock.job_runs "
+        "where job_name = 'child' and next_run > clock_timestamp() + interval '9 minutes'"
+    ).fetchone() == (3,)
+
+
+def test_what_goes_wrong_after_its_end_is_no_failure_of_the_run(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handlers.queues.publish.open_client", lambda *names, **timeouts: 1 / 0)
+    report = run(parent("send_one_for_each_tenant"), database_url, others=[CHILD], queues=BASE)
+    assert (report.result, report.status) == (Result.SUCCEEDED, "running")
+
+
 def test_a_second_delivery_meets_a_parent_that_goes_on(database_url: str) -> None:
     send(database_url, "send_one_for_each_tenant")
     assert send(database_url, "send_one_for_each_tenant").result is Result.BUSY
@@ -85,6 +135,19 @@ def test_without_items_the_parent_has_succeeded_at_once(database_url: str, datab
     send(database_url, "send_to_nobody_in_particular")
     result = {"new": 0, "children": 0, "succeeded": 0, "failed": 0}
     assert database.execute(PARENT).fetchone() == ("succeeded", 1, result, None)
+
+
+def test_what_was_sent_before_an_error_is_waited_for_as_well(
+    database_url: str, database: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handlers.runtime.context.FAN_OUT_BATCH", 1)
+    assert send(database_url, "send_what_can_be_sent").status == "running"
+    assert len(database.execute(CHILDREN).fetchall()) == 2
+
+
+def test_of_several_shares_that_may_fail_the_smallest_counts(database_url: str, database: psycopg.Connection) -> None:
+    send(database_url, "send_some_that_must_not_fail_and_some_that_may")
+    assert database.execute("select may_fail from shiftlock.job_runs where status = 'running'").fetchone() == (0.0,)
 
 
 def test_a_run_that_was_taken_over_sends_nothing(database_url: str, database: psycopg.Connection) -> None:

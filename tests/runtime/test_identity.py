@@ -126,7 +126,7 @@ def test_a_person_with_a_time_gets_the_run_of_that_tick() -> None:
 
 
 TIME_COMPLAINT = "time is {}: allowed is an ISO 8601 time with zone, such as 2026-11-29T02:00:00Z"
-TRIGGER_COMPLAINT = "trigger is {}: allowed is rule, schedule, clock, catch-up, retry, manual"
+TRIGGER_COMPLAINT = "trigger is {}: allowed is rule, schedule, clock, catch-up, retry, queue, manual"
 
 
 @pytest.mark.parametrize(

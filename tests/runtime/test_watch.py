@@ -16,10 +16,12 @@ from handlers.declaration.queue import Queue
 from handlers.guard.intervene import pause, resume
 from handlers.guard.lock import register
 from handlers.guard.outbox import NewRun, enqueue
-from handlers.planning.prune import prune
+from handlers.planning.prune import BATCH, prune
 from handlers.runtime import watchdog_entry
 from handlers.runtime.watch import MARGIN, MOST_STARTS, ORDER_AGAIN, Watch, watch
+from handlers.schedule import SCHEDULE
 from tests.guard.holders import ask, claimed, guard_on, request
+from tests.queues.post import BASE
 from tests.runtime.sandbox import environment
 
 LONG_AGO = datetime.fromisoformat("2020-01-01T00:00Z")
@@ -142,6 +144,18 @@ def test_finished_runs_are_pruned_after_their_time_and_no_others(database: psyco
     assert {"new", "due"} <= keys
 
 
+def test_runs_that_nobody_will_ever_finish_keep_no_finished_ones(database: psycopg.Connection) -> None:
+    missed(database, minutes(1))
+    database.execute(
+        "insert into shiftlock.job_runs (job_name, run_key, lock_key, trigger, status, finished_at) "
+        "select name, 'k' || n, n, 'queue', case when n <= %(many)s then 'pending' else 'succeeded' end, "
+        "case when n > %(many)s then timestamptz '2019-12-31' end "
+        "from shiftlock.jobs, generate_series(1, %(many)s + 5) as n",
+        {"many": BATCH},
+    )
+    assert prune(database, before=LONG_AGO) == 5
+
+
 def test_the_function_answers_in_json_and_says_that_it_looked(
     database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,11 +166,20 @@ def test_the_function_answers_in_json_and_says_that_it_looked(
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     beats = [line["WatchdogBeat"] for line in lines if line.get("job") == "watchdog"]
     assert beats == [[1.0]]
-    assert {line["job"] for line in lines if "SecondsLate" in line} == {
-        "billing-run",
-        "report-aggregation",
-        "session-cleanup",
-    }
+    assert {line["job"] for line in lines if "SecondsLate" in line} == {job.name for job in SCHEDULE}
+
+
+def test_what_goes_wrong_with_the_outbox_keeps_no_run_from_its_start(
+    database_url: str, database: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (environment(database_url) | {"SHIFTLOCK_QUEUES": BASE}).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(watchdog_entry, "SCHEDULE", TABLE)
+    missed(database, minutes(11))
+    database.execute("drop table shiftlock.outbox")
+    starts = watchdog_entry.handler({}, None)["starts"]
+    assert isinstance(starts, list)
+    assert [order["job"] for order in starts] == ["nightly"]
 
 
 RESIZE = Job("resize", target=TARGET, queue=Queue(), longest_run=minutes(1))

@@ -13,12 +13,13 @@ from tests.runtime.queues.batches import HIDDEN, call, hidden_for, measured
 from tests.runtime.queues.post import EFFECTS, NOWHERE, STATES, Post, queued
 
 
+@pytest.mark.parametrize("overlap", ["skip", "allow"])  # of its ticks
 def test_a_message_whose_partition_is_at_work_is_left_to_the_ledger(
-    function_of: Callable[..., None], post: Post, effects: psycopg.Connection
+    function_of: Callable[..., None], post: Post, effects: psycopg.Connection, overlap: str
 ) -> None:
     post.send("photo-1", "r7", width=1)
     post.send("photo-2", "r8")
-    function_of(queued(), post)
+    function_of(queued(overlap=overlap), post)
     running(effects)
     records = post.take()
     assert post.end(records, call(records)) == set()
