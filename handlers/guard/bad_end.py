@@ -33,6 +33,14 @@ limit 1
 """
 
 
+# Compare and swap: of two passes one tells.
+UNTOLD = """
+update shiftlock.job_runs set untold = false
+where id in (select id from shiftlock.job_runs where untold order by id limit %(most)s for update skip locked)
+returning id
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class BadEnd:
     """A run that has failed, or of which nobody knows what it did. log_link: of its last attempt."""
@@ -51,6 +59,11 @@ def bad_ends(connection: psycopg.Connection, run_ids: Sequence[int], *, compute:
     """Those of the runs that are failed or unknown now. compute: only where the last attempt was there."""
     facts = {"run_ids": list(run_ids), "compute": compute}
     return connection.cursor(row_factory=class_row(BadEnd)).execute(BY_ID, facts).fetchall()
+
+
+def untold(connection: psycopg.Connection, *, most: int) -> list[BadEnd]:
+    """The runs that have ended badly and nobody has been told of: each is given once, `most` of them at a time."""
+    return bad_ends(connection, [run_id for (run_id,) in connection.execute(UNTOLD, {"most": most})])
 
 
 def bad_end_of(connection: psycopg.Connection, job: str, compute: str, *, run_id: int | None) -> BadEnd | None:

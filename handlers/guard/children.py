@@ -57,7 +57,8 @@ with recursive child as (
         result = coalesce(run.result, '{{}}') || jsonb_build_object(
             'children', total, 'succeeded', succeeded, 'failed', failed),
         progress = jsonb_build_object('done', total - open, 'total', total),
-        finished_at = clock_timestamp(), holder = null, lease_until = null, may_fail = null
+        finished_at = clock_timestamp(), holder = null, lease_until = null, may_fail = null,
+        untold = run.cancel_reason is null and too_many and run.parent_id is null
     from verdict
     where run.id = %(parent)s and run.status = 'running' and run.may_fail is not null
       and (open = 0 or too_many or run.cancel_reason is not null)

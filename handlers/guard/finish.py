@@ -23,7 +23,9 @@ with recursive ended as (
         result = %(result)s, error_msg = %(error)s,
         holder = case when %(status)s::text = 'running' then 'its children' end,
         lease_until = case when %(status)s::text = 'running' then timestamptz '2200-01-01 00:00Z' end,
-        may_fail = %(may_fail)s, backend_pid = null, backend_start = null
+        may_fail = %(may_fail)s, backend_pid = null, backend_start = null,
+        -- The process of a message is no failure to AWS when its run is one. Of children their parent tells.
+        untold = trigger = 'queue' and parent_id is null and %(status)s::text in ('failed', 'unknown')
     where id = %(run_id)s and fence = %(fence)s and holder = %(holder)s and status = 'running'
     returning id, job_name, status
 ), {ALONG}, attempt as (

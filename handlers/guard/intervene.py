@@ -41,7 +41,7 @@ with recursive back as (
 )
 update shiftlock.job_runs set
     status = 'pending', next_run = clock_timestamp(), finished_at = null, skip_reason = null, cancel_reason = null,
-    waiting = false, message_until = null
+    waiting = false, message_until = null, untold = false
 where id in (select id from back) and status in ('failed', 'skipped', 'cancelled')
 """  # noqa: S608 - of constants
 

@@ -29,8 +29,8 @@ where job_name = %(job)s and run_key = %(run_key)s and status = 'pending'
 
 # Shown a second time, the same message has the same key.
 REFUSE = """
-insert into shiftlock.job_runs as run (job_name, run_key, lock_key, trigger, status, error_msg, finished_at)
-select name, %(run_key)s, %(lock_key)s, 'queue', 'failed', %(reason)s, clock_timestamp()
+insert into shiftlock.job_runs as run (job_name, run_key, lock_key, trigger, status, error_msg, finished_at, untold)
+select name, %(run_key)s, %(lock_key)s, 'queue', 'failed', %(reason)s, clock_timestamp(), true
 from shiftlock.jobs where name = %(job)s
 on conflict (job_name, run_key) do update set error_msg = run.error_msg
 returning id

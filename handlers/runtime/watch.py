@@ -8,14 +8,14 @@ import psycopg
 from handlers.declaration.catalogue import Catalogue
 from handlers.declaration.duration import minutes
 from handlers.declaration.job import Job
-from handlers.guard.bad_end import bad_ends
+from handlers.guard.bad_end import bad_ends, untold
 from handlers.guard.ring import ring
 from handlers.planning.misfire import Start
 from handlers.planning.overdue import oldest_due, overdue_tasks
 from handlers.planning.rows import call
 from handlers.planning.sweep import Pass, sweep
 from handlers.runtime.retry import INFRASTRUCTURE_BUDGET
-from handlers.runtime.tell import Entry, entry
+from handlers.runtime.tell import MOST_TOLD, Entry, entry
 
 # Each start is a call of an AWS API, ten a second or so; what is left over is started in the next pass.
 MOST_STARTS = 200
@@ -59,7 +59,7 @@ class Watch:
     """What came of it. late: seconds since the oldest due run of each job should have started, 0 where none is due.
 
     rung: runs of messages that wait without one, which have a new one in the outbox now. tell: the runs that were lost
-    once too often, or that wait for a person now.
+    once too often or wait for a person now, parents that failed with their children, and runs of messages that failed.
     """
 
     made: Pass
@@ -118,8 +118,14 @@ def watch(
         _ring(connection, by_message[:MOST_RINGS]),
         tuple(Stop(*task) for task in overdue_tasks(connection, limits)),
         {job.name: 0.0 for job in catalogue} | oldest_due(connection, [job.name for job in catalogue]),
-        tuple(map(entry, bad_ends(connection, [lost.run_id for lost in made.lost]))) if made.lost else (),
+        _to_tell(connection, made),
     )
+
+
+def _to_tell(connection: psycopg.Connection, made: Pass) -> tuple[Entry, ...]:
+    lost = bad_ends(connection, [lost.run_id for lost in made.lost]) if made.lost else []
+    ends = {end.run_id: end for end in [*lost, *untold(connection, most=MOST_TOLD)]}
+    return tuple(map(entry, ends.values()))
 
 
 def _by_message(job: Job, start: Start) -> bool:

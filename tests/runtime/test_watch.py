@@ -12,10 +12,6 @@ from handlers.declaration.cron import cron, every
 from handlers.declaration.duration import minutes
 from handlers.declaration.job import Job
 from handlers.declaration.policy import CatchUp
-from handlers.declaration.queue import Queue
-from handlers.guard.intervene import pause, resume
-from handlers.guard.lock import register
-from handlers.guard.outbox import NewRun, enqueue
 from handlers.planning.prune import BATCH, prune
 from handlers.runtime import watchdog_entry
 from handlers.runtime.watch import MARGIN, MOST_STARTS, ORDER_AGAIN, Watch, watch
@@ -180,55 +176,3 @@ def test_what_goes_wrong_with_the_outbox_keeps_no_run_from_its_start(
     starts = watchdog_entry.handler({}, None)["starts"]
     assert isinstance(starts, list)
     assert [order["job"] for order in starts] == ["nightly"]
-
-
-RESIZE = Job("resize", target=TARGET, queue=Queue(), longest_run=minutes(1))
-WITH_QUEUE = declare(NIGHTLY, RESIZE)
-
-
-def queued(database: psycopg.Connection, *, message: bool) -> int:
-    """The id of a run of a message, which is on its way or not."""
-    register(database, ["resize", "nightly"])
-    lasts = timedelta(days=4) if message else None
-    enqueue(database, "resize", [NewRun("a")], sender=0, message_lasts=lasts)
-    return int(str(ask(database, "select id from shiftlock.job_runs where run_key = 'a'")))
-
-
-def test_a_run_whose_message_is_on_its_way_is_left_to_it_and_is_not_late(database: psycopg.Connection) -> None:
-    queued(database, message=True)
-    found = watch(database, WITH_QUEUE, environment="test", queues=True)
-    assert (found.rung, found.starts, found.late["resize"]) == (frozenset(), (), 0.0)
-
-
-def test_a_run_without_a_message_is_rung_for_once_and_not_started_beside_its_queue(
-    database: psycopg.Connection,
-) -> None:
-    run = queued(database, message=False)
-    found = watch(database, WITH_QUEUE, environment="test", queues=True)
-    assert (found.rung, found.starts) == (frozenset({run}), ())
-    assert ask(database, "select run_id from shiftlock.outbox") == run
-    assert watch(database, WITH_QUEUE, environment="test", queues=True).rung == frozenset()
-
-
-def test_a_paused_job_is_rung_for_when_it_goes_on(database: psycopg.Connection) -> None:
-    run = queued(database, message=False)
-    pause(database, "resize")
-    assert watch(database, WITH_QUEUE, environment="test", queues=True).rung == frozenset()
-    resume(database, "resize")
-    assert watch(database, WITH_QUEUE, environment="test", queues=True).rung == frozenset({run})
-
-
-def test_where_there_are_no_queues_the_run_itself_is_started(database: psycopg.Connection) -> None:
-    run = queued(database, message=False)
-    found = watch(database, WITH_QUEUE, environment="test")
-    assert ([order.run for order in found.starts], found.rung) == ([run], frozenset())
-
-
-def test_a_lost_run_of_a_message_is_rung_for_again(database: psycopg.Connection, database_url: str) -> None:
-    run = queued(database, message=True)
-    with guard_on(database_url) as guard:
-        claimed(guard, request("a", job="resize", tick=None, trigger="queue"))
-    database.execute(
-        "update shiftlock.job_runs set lease_until = clock_timestamp() - interval '1 s' where id = %s", [run]
-    )
-    assert watch(database, WITH_QUEUE, environment="test", queues=True).rung == frozenset({run})

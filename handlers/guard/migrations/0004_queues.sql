@@ -7,11 +7,14 @@ alter table shiftlock.job_runs
     add column may_fail double precision check (may_fail between 0 and 1),
     -- Up to then a message is on its way for the run and nobody else needs to ring. Null: none is.
     add column message_until timestamptz,
+    -- Ended badly without a failed task or call that AWS would tell of: the watchdog tells, and clears this.
+    add column untold boolean not null default false,
     -- How many runs in a row have sent each other, so that a circle of them ends.
     add column hops smallint not null default 0;
 
 -- Which children are still to come, which have failed: by parent, however many there are.
 create index job_runs_children on shiftlock.job_runs (parent_id, status) where parent_id is not null;
+create index job_runs_untold on shiftlock.job_runs (id) where untold;
 create index job_runs_parents on shiftlock.job_runs (id) where may_fail is not null and status = 'running';
 
 -- Messages to send, written in the transaction of the work that they are about. A relay sends them and deletes the rows:
