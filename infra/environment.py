@@ -29,9 +29,26 @@ HIGHEST_LAMBDA_CEILING = timedelta(seconds=1800)
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 # What `variables` and the targets set themselves.
 OWN_VARIABLES = frozenset(
-    "SHIFTLOCK_" + name
-    for name in "ENVIRONMENT DATABASE_HOST DATABASE_PORT DATABASE_NAME DATABASE_USER DATABASE_URL LEASE_SECONDS QUEUES "
-    "FILES JOB ROLE RUN TRIGGER EVENT_TIME PARTITION CHILDREN PREFIX".split()
+    f"SHIFTLOCK_{name}"
+    for name in (
+        "ENVIRONMENT",
+        "DATABASE_HOST",
+        "DATABASE_PORT",
+        "DATABASE_NAME",
+        "DATABASE_USER",
+        "DATABASE_URL",
+        "LEASE_SECONDS",
+        "QUEUES",
+        "FILES",
+        "JOB",
+        "ROLE",
+        "RUN",
+        "TRIGGER",
+        "EVENT_TIME",
+        "PARTITION",
+        "CHILDREN",
+        "PREFIX",
+    )
 )
 LONGEST_EXPORT = 3650  # days
 

@@ -22,8 +22,8 @@ from handlers.declaration.job import Job
 from handlers.guard.connection import Connect
 from handlers.guard.errors import DatabaseUnavailable, one_line
 from handlers.guard.session import Session, open_session
+from handlers.planning.carry_out import call
 from handlers.planning.misfire import Start
-from handlers.planning.rows import call
 from handlers.planning.sweep import Pass, sweep
 from handlers.runtime.children import Children
 from handlers.runtime.moments import MINUTE, Moment, jump, until_next_look

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from handlers.planning.rows import CALL_AGAIN
+from handlers.planning.carry_out import CALL_AGAIN
 
 MINUTE = timedelta(minutes=1)
 # What is due and was not started in this pass will not be so in the next moment either.

@@ -10,9 +10,9 @@ from handlers.declaration.duration import minutes
 from handlers.declaration.job import Job
 from handlers.guard.bad_end import bad_ends, untold
 from handlers.guard.ring import ring
+from handlers.planning.carry_out import call
 from handlers.planning.misfire import Start
 from handlers.planning.overdue import oldest_due, overdue_tasks
-from handlers.planning.rows import call
 from handlers.planning.sweep import Pass, sweep
 from handlers.runtime.retry import INFRASTRUCTURE_BUDGET
 from handlers.runtime.tell import MOST_TOLD, Entry, entry

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from handlers.planning.rows import call
+from handlers.planning.carry_out import call
 from handlers.planning.sweep import sweep
 from handlers.runtime.identity import Delivery
 from handlers.runtime.retry import INFRASTRUCTURE_BUDGET

@@ -8,8 +8,8 @@ from handlers.declaration.queue import Queue
 from handlers.declaration.signals import WATCHDOG
 from handlers.schedule import SCHEDULE
 from infra.queue_alarms import patience
+from tests.infra.alarms import by_name
 from tests.infra.templates import Template
-from tests.infra.test_alarms import by_name
 
 WITH_MESSAGES = [job for job in SCHEDULE if job.queue is not None]
 

@@ -8,7 +8,7 @@ from handlers.declaration.duration import minutes
 from handlers.declaration.policy import CatchUp
 from handlers.declaration.run_key import tick_key
 from handlers.guard.request import Ending
-from handlers.planning import rows
+from handlers.planning.rows import UNSEEN
 from handlers.planning.sweep import Pass, sweep
 from tests.guard.holders import ask, claimed, guard_on, request
 from tests.planning.passes import AGO, OTHER, look, table
@@ -58,7 +58,7 @@ def test_the_schedule_is_not_taken_for_changed_by_its_spelling(database: psycopg
 def test_a_job_that_has_left_the_table_leaves_nothing_planned(database: psycopg.Connection) -> None:
     look(database, table())
     assert look(database, OTHER).skipped == ()  # a table of another version may be at work beside this one
-    database.execute("update shiftlock.jobs set seen_at = seen_at - %s", [rows.UNSEEN])
+    database.execute("update shiftlock.jobs set seen_at = seen_at - %s", [UNSEEN])
     made = look(database, OTHER)
     assert {(job, skip.reason) for job, skip in made.skipped} == {("nightly", "superseded")}
     look(database, OTHER)

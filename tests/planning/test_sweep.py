@@ -16,7 +16,8 @@ from handlers.declaration.queue import Queue
 from handlers.declaration.run_key import tick_key
 from handlers.guard.lock import lock_key
 from handlers.guard.request import Ending
-from handlers.planning import rows
+from handlers.planning import carry_out
+from handlers.planning.due import MOST_DUE
 from tests.guard.holders import ask, claimed, guard_on, request
 from tests.planning.passes import AGO, MINUTELY, OTHER, TARGET, after_an_outage_of, look, table
 
@@ -94,13 +95,13 @@ def test_of_many_schedulers_one_calls_a_run(database_url: str, database: psycopg
 
     def call(_: int) -> set[int]:
         with psycopg.connect(database_url, autocommit=True) as own:
-            return rows.call(own, run_ids)
+            return carry_out.call(own, run_ids)
 
     with ThreadPoolExecutor(8) as pool:
         calls = list(pool.map(call, range(8)))
     assert sorted(map(len, calls)) == [0] * 7 + [1]
-    database.execute("update shiftlock.job_runs set called_at = called_at - %s", [rows.CALL_AGAIN])
-    assert rows.call(database, run_ids) == set(run_ids)
+    database.execute("update shiftlock.job_runs set called_at = called_at - %s", [carry_out.CALL_AGAIN])
+    assert carry_out.call(database, run_ids) == set(run_ids)
 
 
 @pytest.mark.parametrize("change", [lambda: table(every(minutes=1)), lambda: table(cron("0/3 * * * ? *"))])
@@ -148,7 +149,7 @@ def test_of_more_messages_than_a_pass_judges_each_partition_has_its_first_starte
 ) -> None:
     jobs = table(hourly := every(hours=1), queue=Queue(), catch_up=CatchUp("latest"))
     look(database, jobs)
-    facts = {"most": rows.MOST_DUE, "loud": lock_key("nightly/loud"), "quiet": lock_key("nightly/quiet")}
+    facts = {"most": MOST_DUE, "loud": lock_key("nightly/loud"), "quiet": lock_key("nightly/quiet")}
     database.execute(MESSAGES, facts)
     database.execute(AGO, [hours(3)])
     missed = look(database, jobs, rings=False)
@@ -171,7 +172,7 @@ def test_a_row_that_somebody_has_locked_holds_up_no_other(database_url: str, dat
         made = look(database, jobs)
         assert {job.name for job, _ in made.starts} >= {"other"}
         runs = [start.due.run_id for _, start in made.starts]
-        called = rows.call(database, runs)
+        called = carry_out.call(database, runs)
         names = {start.due.run_id: job.name for job, start in made.starts}
         assert {names[run] for run in called} == {"other"}
 
@@ -235,9 +236,9 @@ def test_an_outage_of_many_portions_is_made_up_for_as_one(
 def test_a_call_of_a_time_to_come_counts_for_nothing_once_the_clock_was_set_back(database: psycopg.Connection) -> None:
     made = after_an_outage_of(minutes(3), database, table(catch_up=CatchUp("all", window=None)))
     run_ids = [start.due.run_id for _, start in made.starts]
-    assert rows.call(database, run_ids) == set(run_ids)
+    assert carry_out.call(database, run_ids) == set(run_ids)
     database.execute("update shiftlock.job_runs set called_at = called_at + interval '1 hour'")
     assert [
         start.due.run_id for _, start in look(database, table(catch_up=CatchUp("all", window=None))).starts
     ] == run_ids
-    assert rows.call(database, run_ids) == set(run_ids)
+    assert carry_out.call(database, run_ids) == set(run_ids)

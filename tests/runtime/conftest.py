@@ -1,7 +1,7 @@
-"""A process that is the recorder of a test's database, and what it logs."""
+"""A process that is the recorder of a test's database, what it logs, and the queues that a relay sends to."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import StringIO
 from typing import Any
 from uuid import uuid4
@@ -9,9 +9,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 from aws_lambda_powertools.logging import Logger
+from moto import mock_aws
 
 from handlers.declaration.catalogue import declare
 from handlers.guard.lock import register
+from tests.queues.post import Post, make_post
 from tests.runtime.aws_events import PREFIX
 from tests.runtime.recording import Events
 from tests.runtime.running import sample
@@ -49,3 +51,10 @@ def deployed(
     register(database, ["sample"])
     deploy()
     return deploy
+
+
+@pytest.fixture
+def post() -> Iterator[Post]:
+    """Queues in this process."""
+    with mock_aws():  # which also gives credentials
+        yield make_post()

@@ -2,17 +2,14 @@
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from io import StringIO
 from threading import Barrier
 from typing import Any
 
 import psycopg
 import pytest
-from aws_lambda_powertools.logging import Logger
-from moto import mock_aws
 
 from handlers.declaration.job import Job
 from handlers.guard.mail import take_line
@@ -22,17 +19,10 @@ from handlers.queues.message import ELSEWHERE, read_message
 from handlers.queues.publish import Publisher
 from handlers.queues.sending import Delivered, Letter, Pace
 from handlers.runtime import relay as module
-from handlers.runtime.relay import Relayed, log_relayed, relay
+from handlers.runtime.relay import Relayed, relay
 from tests.guard.holders import LEASE, ask
-from tests.queues.post import BASE, FILES, TABLE, Post, answered, make_post
-from tests.runtime.outbox import TOO_LARGE, left, write
-
-
-@pytest.fixture
-def post() -> Iterator[Post]:
-    """Queues in this process."""
-    with mock_aws():  # which also gives credentials
-        yield make_post()
+from tests.queues.post import BASE, FILES, TABLE, Post
+from tests.runtime.outbox import left, write
 
 
 def test_what_is_in_the_outbox_is_sent_with_what_the_ledger_says_of_it(
@@ -151,74 +141,6 @@ def test_a_run_that_a_message_is_sent_for_is_expected_to_have_it(database: psyco
     write(database, "resize", "a")
     relay(database, post.publisher, TABLE)
     assert ask(database, "select message_until > now() from shiftlock.job_runs where run_key = 'a'")
-
-
-def test_rows_of_a_job_that_has_left_the_table_stay_and_hold_nobody_up(
-    database: psycopg.Connection, post: Post
-) -> None:
-    write(database, "resized", "old")
-    write(database, "nightly", "n")
-    write(database, "resize", "a")
-    relayed = relay(database, post.publisher, TABLE)
-    assert (relayed.sent, relayed.left) == (1, 2)
-    assert "unknown job 'resized': did you mean resize?" in relayed.troubles["resized"]
-    assert "nightly has no queue" in relayed.troubles["nightly"]
-    assert left(database) == ["old", "n"]
-
-
-def test_troubles_are_lines_in_the_log() -> None:
-    written = StringIO()
-    log_relayed(Logger(service="relay of a test", stream=written), Relayed(1, 2, 3.0, {"resize": "it is so"}))
-    (line,) = map(json.loads, written.getvalue().splitlines())
-    assert (line["level"], line["message"]) == ("ERROR", "not relayed")
-    assert (line["job"], line["because"], line["left"]) == ("resize", "it is so", 2)
-
-
-def test_without_its_queue_every_row_of_the_job_stays(database: psycopg.Connection, post: Post) -> None:
-    write(database, "resize", *(f"r{n}" for n in range(30)))
-    write(database, "pull", "p")
-    post.sqs.delete_queue(QueueUrl=f"{BASE}resize")
-    relayed = relay(database, post.publisher, TABLE)
-    assert (relayed.sent, relayed.left) == (1, 30)
-    assert "deploy the environment" in relayed.troubles["resize"]
-
-
-def test_a_payload_that_fits_no_message_stays_and_holds_nobody_up(database: psycopg.Connection, post: Post) -> None:
-    write(database, "resize", "large", payload=TOO_LARGE)
-    write(database, "resize", "huge", payload={"x": "x" * 3_000_000})
-    write(database, "resize", "nul", "small")
-    relayed = relay(database, post.publisher, TABLE)
-    assert (relayed.sent, relayed.left) == (2, 2)
-    assert relayed.troubles["resize"] == "run huge: its payload is of 3,000,009 bytes: SQS takes 1,048,576"
-    assert sorted(post.keys("resize")) == ["nul", "small"]
-
-
-@pytest.mark.parametrize("portion", [3, 500])
-def test_in_a_fifo_queue_a_row_that_cannot_be_sent_holds_its_own_partition_alone(
-    database: psycopg.Connection, post: Post, monkeypatch: pytest.MonkeyPatch, portion: int
-) -> None:
-    monkeypatch.setattr(module, "PORTION", portion)
-    write(database, "pull", "a1", "b1")
-    write(database, "pull", "a2", payload=TOO_LARGE)
-    write(database, "pull", "a3", "b2", "b3", "a4")
-    relayed = relay(database, post.publisher, TABLE)
-    assert (relayed.sent, relayed.left) == (4, 3)
-    assert "run a2: its payload is of" in relayed.troubles["pull"]
-    assert sorted(post.keys("pull")) == ["a1", "b1", "b2", "b3"]
-    assert left(database) == ["a2", "a3", "a4"]
-
-
-def test_in_a_fifo_queue_nothing_is_sent_behind_what_sqs_refuses(database: psycopg.Connection) -> None:
-    write(database, "pull", "a1", "b1", "a2", "b2")
-    refused = {"Id": "0", "SenderFault": True, "Code": "InvalidMessageContents", "Message": "no"}
-    entry = {"MessageId": "m", "MD5OfMessageBody": "x"}
-    with answered() as answers:
-        answers.stub.add_response("send_message_batch", {"Successful": [{"Id": "1"} | entry], "Failed": [refused]})
-        answers.stub.add_response("send_message_batch", {"Successful": [{"Id": "0"} | entry], "Failed": []})
-        relayed = relay(database, Publisher(BASE, TABLE, answers.sqs), TABLE)
-    assert (relayed.sent, relayed.left) == (2, 2)
-    assert relayed.troubles == {"pull": "run a1: InvalidMessageContents: no"}
-    assert left(database) == ["a1", "a2"]
 
 
 def test_the_partitions_of_a_fifo_queue_have_their_messages_in_the_order_of_the_outbox(

@@ -8,24 +8,16 @@ from contextlib import ExitStack
 
 import psycopg
 import pytest
-from moto import mock_aws
 
 from handlers.guard.lock import lock_key
 from handlers.runtime.relay import Relayed, relay
 from tests.guard.holders import ask
 from tests.queues.door import LONG, Door, door_to
-from tests.queues.post import REGION, TABLE, Post, make_post
+from tests.queues.post import REGION, TABLE, Post
 from tests.runtime.outbox import left, write
 from tests.runtime.sandbox import REPOSITORY
 
 Start = Callable[..., "subprocess.Popen[str]"]
-
-
-@pytest.fixture
-def post() -> Iterator[Post]:
-    """Queues in this process."""
-    with mock_aws():
-        yield make_post()
 
 
 @pytest.fixture

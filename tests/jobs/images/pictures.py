@@ -5,10 +5,14 @@ from typing import Any
 
 from PIL import Image
 
+from handlers.jobs.images.decode import largest
+from handlers.jobs.images.encode import Encoded, encoded
+
 Colour = tuple[int, int, int]
 Colours = tuple[Colour, Colour, Colour, Colour]
 
 RED, GREEN, BLUE, YELLOW = (220, 30, 30), (30, 200, 40), (30, 40, 210), (230, 220, 40)
+UPRIGHT_QUARTERS = [RED, GREEN, BLUE, YELLOW]
 
 
 def saved(image: Image.Image, kind: str, **options: Any) -> bytes:
@@ -45,6 +49,22 @@ def corners(image: Image.Image) -> list[tuple[int, ...]]:
 def near(one: tuple[int, ...], other: tuple[int, ...], tolerance: int = 12) -> bool:
     """Whether two colours look the same, each of the channels within `tolerance` of 255."""
     return len(one) == len(other) and all(abs(a - b) <= tolerance for a, b in zip(one, other, strict=True))
+
+
+def made(data: bytes, *widths: int) -> list[Encoded]:
+    """The images of a file."""
+    picture, sizes = largest(data, widths)
+    return [encoded(picture, size) for size in sizes]
+
+
+def shows(data: bytes) -> list[tuple[int, ...]]:
+    """The corners of what a file shows."""
+    return corners(opened(data))
+
+
+def same(found: list[tuple[int, ...]], expected: list[Colour]) -> bool:
+    """Whether corners look as they should, in a lossy format too."""
+    return all(near(one, other, 16) for one, other in zip(found, expected, strict=True))
 
 
 def gradient(width: int, height: int) -> Image.Image:
