@@ -14,6 +14,8 @@ from tests.guard.vanishing import may_vanish
 from tests.left_out import NAME, LeftOut
 
 SERVERS = found_servers()
+# A synthesis of all stacks, an environment deployed into a local AWS, a local AWS.
+SHARING = {("infra",), ("end_to_end",), ("local",), ("runtime", "queues")}
 POOLED = ("guard/test_pooler.py", "guard/test_pooled_runs.py", "ops/test_doctor_pooled.py")
 
 
@@ -24,6 +26,14 @@ def pytest_configure(config: pytest.Config) -> None:
     if not may_vanish():
         lacking[here / "guard/test_vanished.py"] = "a Linux that lets this user filter sockets (CAP_NET_ADMIN)"
     config.pluginmanager.register(LeftOut(lacking), NAME)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests together that share what takes long to make: one test process makes it, and not each of them."""
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[:-1]
+        if folder in SHARING:
+            item.add_marker(pytest.mark.xdist_group("/".join(folder)))
 
 
 def pytest_report_header() -> str:
