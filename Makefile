@@ -21,7 +21,7 @@ run: $(READY) ## the whole platform on this machine; UNTIL=settled ends it once 
 	@$(RUN)python -m ops.local.run $(if $(UNTIL),--until $(UNTIL))
 
 test: $(READY) ## all tests, against real PostgreSQL and the synthesised templates
-	@$(RUN)python -m pytest -n 3 --dist loadgroup $(ARGS)
+	@$(RUN)python -m pytest -n 3 $(ARGS)
 
 check: $(READY) ## format, lint, types, import contracts
 	@$(RUN)ruff format --check .

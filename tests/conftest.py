@@ -7,15 +7,15 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from xdist.remote import Producer  # type: ignore[import-untyped]
 
 from tests.databases import Server, Template, found_servers, migrated_template
 from tests.guard.pgbouncer import PROGRAM
 from tests.guard.vanishing import may_vanish
 from tests.left_out import NAME, LeftOut
+from tests.sharing import BySharing
 
 SERVERS = found_servers()
-# A synthesis of all stacks, an environment deployed into a local AWS, a local AWS.
-SHARING = {("infra",), ("end_to_end",), ("local",), ("runtime", "queues")}
 POOLED = ("guard/test_pooler.py", "guard/test_pooled_runs.py", "ops/test_doctor_pooled.py")
 
 
@@ -28,12 +28,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(LeftOut(lacking), NAME)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests together that share what takes long to make: one test process makes it, and not each of them."""
-    for item in items:
-        folder = item.path.relative_to(Path(__file__).parent).parts[:-1]
-        if folder in SHARING:
-            item.add_marker(pytest.mark.xdist_group("/".join(folder)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> BySharing:
+    """Hand tests out to the processes by what they share."""
+    return BySharing(config, log)
 
 
 def pytest_report_header() -> str:

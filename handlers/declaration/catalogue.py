@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from handlers.declaration.job import Job
 from handlers.declaration.placement import placement_complaints
 from handlers.declaration.queue_limits import queue_complaints
+from handlers.declaration.shape import shown, wrong_types
 
 
 class InvalidSchedule(ValueError):
@@ -52,19 +53,30 @@ class Catalogue:
 
 def declare(*jobs: Job) -> Catalogue:
     """The catalogue of these jobs. Raises InvalidSchedule with the complaints of all of them."""
+    mistyped = {place: wrong for place, job in enumerate(jobs) if (wrong := _mistyped(job, place))}
+    typed = tuple(job for place, job in enumerate(jobs) if place not in mistyped)
+    named = tuple(job for job in jobs if isinstance(job, Job) and isinstance(job.name, str))
     complaints = (
-        *(f"{job.name}: {text}" for job in jobs for text in _complaints(job)),
-        *_repeated_names(jobs),
-        *_unknown_receivers(jobs),
+        *(text for place, job in enumerate(jobs) for text in mistyped.get(place) or _complaints(job)),
+        *_repeated_names(named),
+        *_unknown_receivers(typed, {job.name for job in named if job.queue is not None}),
     )
     if complaints:
         raise InvalidSchedule(complaints)
     return Catalogue(jobs)
 
 
+def _mistyped(job: object, place: int) -> tuple[str, ...]:
+    """What of this entry is of a type that no check of values could bear."""
+    if not isinstance(job, Job):
+        return (f"entry {place + 1} of the table {shown(job)}: allowed is Job(...)",)
+    name = job.name if isinstance(job.name, str) else shown(job.name)
+    return tuple(f"{name}: {text}" for text in wrong_types(job))
+
+
 def _complaints(job: Job) -> Iterator[str]:
     wrong = [*job.complaints(), *placement_complaints(job)]
-    yield from wrong or queue_complaints(job)
+    yield from (f"{job.name}: {text}" for text in wrong or queue_complaints(job))
 
 
 def _repeated_names(jobs: tuple[Job, ...]) -> tuple[str, ...]:
@@ -73,8 +85,7 @@ def _repeated_names(jobs: tuple[Job, ...]) -> tuple[str, ...]:
     return tuple(f"{name}: name {name!r} is given {names.count(name)} times: allowed is once" for name in repeated)
 
 
-def _unknown_receivers(jobs: tuple[Job, ...]) -> Iterator[str]:
-    known = {job.name for job in jobs if job.queue is not None}
+def _unknown_receivers(jobs: tuple[Job, ...], known: set[str]) -> Iterator[str]:
     allowed = ", ".join(sorted(known)) or "none yet"
     for job in jobs:
         for name in job.sends:

@@ -164,6 +164,8 @@ def _publisher(queues: str | None, files: str | None) -> Publisher:
 def _check(job: Job, message: Outgoing) -> None:
     if job.queue is None:
         raise NoQueue(f"{job.name} has no queue: give it queue=Queue(...) in the job table")
+    if not isinstance(message.delay, timedelta):
+        raise DelayNotAllowed(job.name, message.key, f"{message.delay!r}", "a span such as minutes(5)")
     if not timedelta() <= message.delay <= LONGEST_DELAY:
         raise DelayNotAllowed(job.name, message.key, message.delay, "0 to 15 minutes")
     if job.queue.fifo and message.delay:

@@ -78,6 +78,8 @@ def test_without_a_delay_of_its_own_a_message_has_that_of_the_queue(post: Post) 
         ("pull", Outgoing("k", {}, "north", timedelta(seconds=1)), DelayNotAllowed, "none in a FIFO queue"),
         ("resize", Outgoing("k", {}, None, timedelta(seconds=901)), DelayNotAllowed, "0 to 15 minutes"),
         ("resize", Outgoing("k", {}, None, -timedelta(seconds=1)), DelayNotAllowed, "0 to 15 minutes"),
+        ("resize", Outgoing("k", {}, None, 5), DelayNotAllowed, r"has the delay 5: allowed is a span such as minutes"),  # type: ignore[arg-type]
+        ("pull", Outgoing("k", {}, "north", "5"), DelayNotAllowed, "has the delay '5': allowed is a span"),  # type: ignore[arg-type]
         ("resize", Outgoing("k", {"a": "\0"}), MalformedMessage, "with the character NUL"),
         ("resize", Outgoing("k", {"a": "\udc00"}), MalformedMessage, "with a lone surrogate"),
         ("resize", Outgoing("", {}), MalformedMessage, "key is ''"),
