@@ -32,6 +32,12 @@ on conflict (job_name, run_key) do update set waiting = true, lock_key = exclude
 where run.status = 'pending'
 """
 
+# Its start has come to nothing, and the next pass of a scheduler need not wait to see whether it does.
+CALL_OFF = """
+update shiftlock.job_runs set called_at = null
+where job_name = %(job)s and run_key = %(run_key)s and status = 'pending' and called_at is not null
+"""
+
 NEXT_IN_LINE = """
 select run_key, partition, tick, trigger, payload from shiftlock.job_runs
 where lock_key = %(lock_key)s and status = 'pending' and waiting
@@ -40,6 +46,9 @@ where lock_key = %(lock_key)s and status = 'pending' and waiting
 BY_ID = """
 select run_key, partition, tick, trigger, payload from shiftlock.job_runs where id = %(run_id)s and job_name = %(job)s
 """
+
+# Triggers of what makes up for a tick, and of what is to be tried again: they have no moment to miss.
+OWED = ("catch-up", "retry")
 
 HAS_RUN = "select exists (select from shiftlock.job_runs where job_name = %(job)s and run_key = %(run_key)s)"
 
@@ -85,6 +94,8 @@ def give_way(connection: psycopg.Connection, request: ClaimRequest, answer: Answ
             if not answer.newer:
                 return answer  # the other will be asked to stop
             _skip(connection, request, "superseded")
+        elif request.trigger in OWED:
+            connection.execute(CALL_OFF, _facts(request))
         else:
             _skip(connection, request, "overlap")
     elif isinstance(answer, Paused):
@@ -102,7 +113,7 @@ def _queued(connection: psycopg.Connection, request: ClaimRequest, overlap: Over
 
 def _skip(connection: psycopg.Connection, request: ClaimRequest, reason: str) -> None:
     # What makes up for a tick, and what is owed, has no moment to miss: it stays due.
-    if request.tick is not None and request.trigger not in ("catch-up", "retry"):
+    if request.tick is not None and request.trigger not in OWED:
         connection.execute(SKIP, {**_facts(request), "reason": reason})
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from handlers.guard.answers import AlreadyDone, Claimed, OtherPayload, Overlap, Queued
 from handlers.guard.intervene import CannotIntervene, Verdict, cancel, resolve, retry
+from handlers.guard.lock import register
 from handlers.guard.request import ClaimRequest, Ending
 from tests.guard.holders import TICK, ask, claimed, guard_on, request
 
@@ -234,3 +235,19 @@ def test_what_makes_up_for_a_tick_or_is_owed_stays_due_when_it_meets_another_run
         assert ("tick 0", "pending", None) in every_database.execute(STATUSES).fetchall()
         first.finish(run, SUCCESS)
         assert claimed(second, tick(0, "skip", trigger=trigger)).attempt == 1
+
+
+def test_an_owed_run_that_meets_another_is_not_waited_for_by_those_who_called_it(
+    every_server_url: str, every_database: psycopg.Connection
+) -> None:
+    register(every_database, ["nightly"])
+    every_database.execute(
+        "insert into shiftlock.job_runs (job_name, run_key, lock_key, tick, trigger, status, attempt, called_at)"
+        " select name, 'tick 1', lock_key, %s, 'rule', 'pending', 1, now() from shiftlock.jobs",
+        [FIRST + timedelta(days=1)],
+    )
+    with guard_on(every_server_url) as first, guard_on(every_server_url) as second:
+        claimed(first, tick(2, "skip"))
+        assert isinstance(second.claim(tick(1, "skip", trigger="retry")), Overlap)
+    row = every_database.execute("select status, called_at from shiftlock.job_runs where run_key = 'tick 1'").fetchone()
+    assert row == ("pending", None)

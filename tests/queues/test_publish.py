@@ -9,7 +9,7 @@ from moto import mock_aws
 
 from handlers.declaration.catalogue import UnknownJob, declare
 from handlers.queues import publish as module
-from handlers.queues.address import NoQueue, dead_letters_url, queue_url
+from handlers.queues.address import NoQueue, dead_letters_url, queue_url, region_of
 from handlers.queues.errors import DelayNotAllowed, NotSent, PartitionNeeded
 from handlers.queues.fitting import MalformedMessage
 from handlers.queues.message import read_message
@@ -192,3 +192,13 @@ def test_a_queue_and_its_dead_letters_are_named_after_the_job() -> None:
     assert dead_letters_url(BASE, PULL) == f"{BASE}pull_dead-letters.fifo"
     with pytest.raises(NoQueue, match="nightly has no queue"):
         queue_url(BASE, TABLE.find("nightly"))
+
+
+def test_the_region_of_the_queues_is_that_of_their_address_and_needs_no_setting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    queues = "https://sqs.eu-central-1.amazonaws.com/111122223333/shiftlock-dev-"
+    assert Publisher(queues, TABLE).sqs.meta.region_name == "eu-central-1"
+    assert region_of("http://localhost:4566/000000000000/shiftlock-dev-") is None
