@@ -27,7 +27,7 @@ def wrong_types(record: Any, within: str = "") -> Iterator[str]:
     Fields of records in it are named as `retry.attempts`. within: what stands before a field's name. A Literal is left
     to the checks of values, which name its words.
     """
-    for name, types, allowed in _shape(type(record)):
+    for name, types, allowed in _shape(type(record)):  # type: ignore[arg-type]  # mypy takes a class for its instance
         if not types:
             continue
         value = getattr(record, name)

@@ -40,7 +40,7 @@ MISTAKES: dict[object, tuple[list[object], str]] = {
 
 def entry(**changes: Any) -> Job:
     """A job without mistakes, but for the changes."""
-    right = {"name": "nightly", "target": "handlers.jobs.billing_run:run", "longest_run": minutes(5)}
+    right: dict[str, Any] = {"name": "nightly", "target": "handlers.jobs.billing_run:run", "longest_run": minutes(5)}
     return Job(**({**right, "schedule": cron("0 2 * * ? *")} | changes))
 
 
@@ -53,7 +53,7 @@ def complaints(*jobs: Any) -> tuple[str, ...]:
 def mistakes() -> Iterator[Any]:
     for record, within in WITHIN.items():
         hints = get_type_hints(record)
-        for field in fields(record):  # type: ignore[arg-type]  # all of them are dataclasses
+        for field in fields(record):
             name = f"{within}.{field.name}".lstrip(".")
             if get_origin(hints[field.name]) is not Literal:
                 for value in MISTAKES[hints[field.name]][0]:
