@@ -92,7 +92,7 @@ def run_job(job: JobName, *, tick: Tick = None, partition: Partition = None, ver
 
 @app.command("runs")
 def runs(job: MaybeJobName = None, *, last: Last = 20, status: MaybeStatus = None, as_json: AsJson = False) -> None:
-    """The newest runs in the ledger, with planned ones."""
+    """The newest runs in the ledger; planned ones with --status pending."""
     from ops.commands.runs import list_runs
 
     list_runs(job, last=last, status=status, as_json=as_json)

@@ -24,14 +24,23 @@ cross join lateral (
 ) as last
 """
 
+# Rows that are only planned, which nothing has touched yet.
+PLANS = (
+    "status = 'pending' and trigger = 'plan' and attempt = 0 and infra_failures = 0 and next_run > clock_timestamp()"
+)
+PLANNED = f"""
+select count(*) from shiftlock.job_runs where {PLANS} and (%(job)s::text is null or job_name = %(job)s)
+"""  # noqa: S608 - of a constant
+
 # A run's time is counted from its first attempt's start to its last one's end, the waits between them included.
-RUNS = """
+RUNS = f"""
 select run.id, run.job_name as job, run.run_key, run.partition, run.tick, run.trigger, run.status, run.skip_reason,
        run.waiting, run.cancel_reason, run.attempt as attempts, run.next_run as due_at, tried.began as started_at,
        extract(epoch from tried.until - tried.began)::float8 as seconds, run.error_msg as error
 from (
     select * from shiftlock.job_runs
-    where (%(job)s::text is null or job_name = %(job)s) and (%(status)s::text is null or status = %(status)s)
+    where (%(job)s::text is null or job_name = %(job)s)
+      and (status = %(status)s or %(status)s::text is null and not ({PLANS}))
     order by id desc limit %(last)s
 ) as run
 cross join lateral (
@@ -39,7 +48,7 @@ cross join lateral (
     from shiftlock.job_attempts where run_id = run.id
 ) as tried
 order by run.id desc
-"""
+"""  # noqa: S608 - of a constant
 
 RUN_BY_ID = "select id from shiftlock.job_runs where id = %(id)s"
 RUN_BY_KEY = "select id from shiftlock.job_runs where job_name = %(job)s and run_key = %(run_key)s"
@@ -47,6 +56,7 @@ RUN_BY_KEY = "select id from shiftlock.job_runs where job_name = %(job)s and run
 DETAILS = """
 select id, job_name as job, run_key, partition, tick, trigger, payload, status, skip_reason, waiting, cancel_reason,
        next_run as due_at, created_at, finished_at, attempt as attempts, infra_failures, holder, lease_until,
+       (status = 'running' and may_fail is not null) as waits_for_children,
        extract(epoch from lease_until - clock_timestamp())::float8 as lease_left_seconds, progress, result,
        error_msg as error, (select count(*) from shiftlock.run_steps where run_id = run.id) as steps
 from shiftlock.job_runs as run where id = %(id)s
@@ -117,7 +127,8 @@ class Run:
 class RunDetails:
     """One run with all that is known of it but its attempts. steps: effects recorded so far.
 
-    lease_left_seconds: on the database's clock; below 0 once the lease has ended.
+    lease_left_seconds: on the database's clock; below 0 once the lease has ended. waits_for_children: its own work is
+    done, no process holds it, and the last of the runs that it has sent out ends it.
     """
 
     id: int
@@ -139,6 +150,7 @@ class RunDetails:
     holder: str | None
     lease_until: datetime | None
     lease_left_seconds: float | None
+    waits_for_children: bool
     progress: dict[str, Any] | None
     result: Any
     error: str | None
@@ -190,9 +202,15 @@ def last_runs(ledger: psycopg.Connection, jobs: Sequence[str]) -> dict[str, Last
 
 
 def newest_runs(ledger: psycopg.Connection, *, job: str | None, status: str | None, last: int) -> list[Run]:
-    """The `last` newest runs, the newest first; None for job or status means any."""
+    """The `last` newest runs, the newest first; None for a job means any, for a status any but the merely planned."""
     facts = {"job": job, "status": status, "last": last}
     return ledger.cursor(row_factory=class_row(Run)).execute(RUNS, facts).fetchall()
+
+
+def planned_runs(ledger: psycopg.Connection, *, job: str | None) -> int:
+    """How many rows are merely planned: ticks to come, which nothing has tried yet."""
+    [(count,)] = ledger.execute(PLANNED, {"job": job})
+    return int(count)
 
 
 def find_by_id(ledger: psycopg.Connection, run_id: int) -> int | None:

@@ -42,11 +42,14 @@ class Letter:
 
 
 @contextmanager
-def taken(sqs: Any, url: str) -> Iterator[Iterator[Letter]]:
-    """Yield the messages that are visible, one by one; those that are there at the end of the block are given back."""
+def taken(sqs: Any, url: str, *, until: datetime | None = None) -> Iterator[Iterator[Letter]]:
+    """Yield the messages that are visible, each once; those that are there at the end of the block are given back.
+
+    until: only those that had been sent by then (aware); None for all.
+    """
     receipts: list[str] = []
     try:
-        yield _each(sqs, url, receipts)
+        yield _each(sqs, url, receipts, until or datetime.max.replace(tzinfo=UTC))
     finally:
         give_back(sqs, url, receipts)
 
@@ -61,7 +64,9 @@ def give_back(sqs: Any, url: str, receipts: Sequence[str]) -> None:
         sqs.change_message_visibility_batch(QueueUrl=url, Entries=entries)
 
 
-def _each(sqs: Any, url: str, receipts: list[str]) -> Iterator[Letter]:
+def _each(sqs: Any, url: str, receipts: list[str], until: datetime) -> Iterator[Letter]:
+    seen: set[str] = set()
+    newer = 0
     while True:
         answer = sqs.receive_message(
             QueueUrl=url,
@@ -73,9 +78,14 @@ def _each(sqs: Any, url: str, receipts: list[str]) -> Iterator[Letter]:
         )
         messages = answer.get("Messages", [])
         receipts += [message["ReceiptHandle"] for message in messages]
-        if not messages:
+        letters = [letter for letter in map(_letter, messages) if letter.id not in seen]
+        asked = [letter for letter in letters if letter.sent_at <= until]
+        seen.update(letter.id for letter in letters)
+        newer += len(letters) - len(asked)
+        # A letter that is sent anew may come back once. What is more than that others send, who may never be done.
+        if not letters or (not asked and newer >= len(seen) - newer):
             return
-        yield from map(_letter, messages)
+        yield from asked
 
 
 def _letter(message: dict[str, Any]) -> Letter:

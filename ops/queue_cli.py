@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from ops.parameters import AsJson, JobName, MaybeJobName, up_to
+from ops.parameters import AsJson, JobName, MaybeJobName, Partition, up_to
+from ops.refused import Refused
 
 app = typer.Typer(
     name="queue",
@@ -25,15 +26,20 @@ Most = Annotated[
     typer.Option("--count", parser=up_to(1_000_000), metavar="N", help="At most so many.", show_default=False),
 ]
 Key = Annotated[str | None, typer.Option(metavar="KEY", help="The one with this key alone.", show_default=False)]
+RunKey = Annotated[str, typer.Option("--key", metavar="KEY", help="The key of its run, such as an order's number.")]
+Payload = Annotated[str, typer.Argument(metavar="JSON", help="What to work on, an object such as '{\"order\": 42}'.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
 @app.callback()
-def queue(context: typer.Context) -> None:
+def queue(context: typer.Context, *, env: Env = None, as_json: AsJson = False) -> None:
     """What waits in the queues of jobs, and what has ended as a dead letter; alone it is `jobs queue show`."""
     if context.invoked_subcommand is None:
-        show()
+        show(env=env, as_json=as_json)
+    elif env is not None or as_json:
+        option = "--json" if env is None else f"--env {env}"
+        raise Refused(f"{option}: allowed is after the command: `jobs queue {context.invoked_subcommand} ... {option}`")
 
 
 @app.command("show")
@@ -58,6 +64,14 @@ def redrive(job: JobName, *, key: Key = None, count: Most = None, dry_run: DryRu
     from ops.commands.queue_redrive import redrive
 
     return redrive(job, key=key, count=count, dry_run=dry_run, environment=env)
+
+
+@app.command("send")
+def send(job: JobName, payload: Payload, *, key: RunKey, partition: Partition = None, env: Env = None) -> None:
+    """Send a message: a run of the job. A second message with the same key is the same run."""
+    from ops.commands.queue_send import send
+
+    send(job, payload, key=key, partition=partition, environment=env)
 
 
 @app.command("purge")

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from handlers.runtime.settings import Settings
 
 
+class NotDeployed(Refused):
+    """The table has the queue, and the environment has it not yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class QueuePlace:
     """An environment, on AWS or in the local one. endpoint: the local AWS's URL, None for AWS."""
@@ -47,13 +51,18 @@ class QueuePlace:
 
         return Session().client(service, region_name=self.environment.region)  # type: ignore[call-overload]
 
+    @property
+    def remedy(self) -> str:
+        """What to do about a queue that is not there."""
+        return f"deploy {self.environment.name} first" if self.endpoint is None else "restart `make run` to deploy it"
+
     def queue_name(self, job: Job, *, dead: bool = False) -> str:
         """The name of the job's queue, or of that for its dead letters."""
         fifo = FIFO if job.queue is not None and job.queue.fifo else ""
         return f"{self.environment.name_of(job.name)}{DEAD_LETTERS if dead else ''}{fifo}"
 
     def url(self, job: Job, *, dead: bool = False) -> str:
-        """The URL of a queue that is there. Raises Refused, and botocore's errors."""
+        """The URL of a queue that is there. Raises NotDeployed, and botocore's errors."""
         from botocore.exceptions import ClientError
 
         sqs, name = self.client("sqs"), self.queue_name(job, dead=dead)
@@ -64,7 +73,7 @@ class QueuePlace:
                 "NonExistentQueue" in error.response["Error"]["Code"]
                 or "DoesNotExist" in error.response["Error"]["Code"]
             ):
-                raise Refused(f"there is no queue {name} here: deploy {self.environment.name} first") from error
+                raise NotDeployed(f"there is no queue {name} here: {self.remedy}") from error
             raise
         return url
 

@@ -85,14 +85,18 @@ def break_job(name: str, *, how: How, now: bool) -> None:
     compute = place(job, lambda_ceiling=ENVIRONMENT.lambda_ceiling).compute
     if now and not job.scheduled:
         raise Refused(
-            f"--now: {name} has no ticks; send it a message instead, or a dead letter with `jobs queue redrive`"
+            f"--now: {name} has no ticks; leave it out, and `jobs queue send {name} JSON --key KEY` starts it, or "
+            f"`jobs queue redrive {name}` where it has dead letters"
         )
     by_worker = not job.scheduled and compute == "fargate"
     breaks.order(ENVIRONMENT.name_of(name) + (WORKER if by_worker else ""), how)
     follows = (FOLLOWS if job.scheduled else FOLLOWS_OF_MESSAGES)[how, compute]
     print(f"the next start of {name} {HAPPENS[how, compute]}; then {follows}")
     if not job.scheduled:
-        print(f"a message starts it; `jobs queue show {name}` says whether one waits")
+        print(
+            f"a message starts it; `jobs queue show {name}` says whether one waits, and `jobs queue send {name} JSON "
+            "--key KEY` sends one"
+        )
     elif now:
         run, tick = make_due(job)
         print(f"run {run} for {minute(tick)} is due: the watchdog starts it within a minute")

@@ -1,10 +1,13 @@
 """`jobs list --load`: the starts of a day, and the most vCPU that Fargate has to find at once."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from handlers.declaration.catalogue import Catalogue
-from handlers.declaration.load import Peak, peak, starts
+from handlers.declaration.job import Job
+from handlers.declaration.load import CPU_UNITS, Peak, peak, starts
+from handlers.declaration.placement import place
 from infra.environment import Environment
 from infra.environments import ENVIRONMENTS
 from ops.as_json import print_json
@@ -16,19 +19,31 @@ DAY = timedelta(hours=24)
 CROWDS = 5
 
 
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What Fargate has to find at once: the peak of the ticks, and beside it all workers of queues, by job in vCPU."""
+
+    ticks: Peak | None = None
+    workers: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def vcpu(self) -> float:
+        return (0 if self.ticks is None else self.ticks.vcpu) + sum(self.workers.values())
+
+
 def list_load(catalogue: Catalogue, start: datetime, *, as_json: bool) -> None:
     """Print the 24 hours from `start` (aware UTC) on."""
     begin = start.replace(second=0, microsecond=0)
     end = begin + DAY
     found = starts(catalogue, begin, end)
-    peaks = {environment.name: _peak(catalogue, environment, begin, end) for environment in ENVIRONMENTS}
+    needs = {environment.name: _need(catalogue, environment, begin, end) for environment in ENVIRONMENTS}
     if as_json:
         print_json(
             {
                 "from": begin,
                 "to": end,
                 "starts": [{"minute": at, "starts": len(names), "jobs": names} for at, names in found.items()],
-                "fargate": [_record(environment, peaks[environment.name]) for environment in ENVIRONMENTS],
+                "fargate": [_record(environment, needs[environment.name]) for environment in ENVIRONMENTS],
             }
         )
         return
@@ -44,28 +59,41 @@ def list_load(catalogue: Catalogue, start: datetime, *, as_json: bool) -> None:
         print("no two jobs start in the same minute")
     print()
     for line, names in _grouped(
-        (_line(environment, peaks[environment.name]), environment.name) for environment in ENVIRONMENTS
+        (_line(environment, needs[environment.name]), environment.name) for environment in ENVIRONMENTS
     ):
         print(f"{', '.join(names)}: {line}")
 
 
-def _peak(catalogue: Catalogue, environment: Environment, begin: datetime, end: datetime) -> Peak | None:
+def _need(catalogue: Catalogue, environment: Environment, begin: datetime, end: datetime) -> Need:
     if environment.scheduler == "clock":
-        return None
+        return Need()
     jobs = [job for job in catalogue if job.name not in environment.schedules_off]
-    return peak(jobs, begin, end, lambda_ceiling=environment.lambda_ceiling)
+    ticks = peak([job for job in jobs if job.scheduled], begin, end, lambda_ceiling=environment.lambda_ceiling)
+    return Need(ticks, _workers(environment, jobs))
 
 
-def _line(environment: Environment, highest: Peak | None) -> str:
+def _workers(environment: Environment, jobs: Iterable[Job]) -> Mapping[str, float]:
+    """The vCPU of all workers that each queue may have at once: one for each run that may go on."""
+    found = {
+        job.name: (place(job, lambda_ceiling=environment.lambda_ceiling).cpu or 0) * job.queue.concurrency / CPU_UNITS
+        for job in jobs
+        if job.queue is not None
+    }
+    return {name: vcpu for name, vcpu in found.items() if vcpu}
+
+
+def _line(environment: Environment, need: Need) -> str:
     if environment.scheduler == "clock":
         return "the clock runs all jobs within its own task"
-    if highest is None:
+    if not need.vcpu:
         return "nothing runs on Fargate"
-    each = ", ".join(f"{name} {vcpu:g}" for name, vcpu in highest.jobs.items())
-    passes = "which passes" if highest.vcpu > environment.vcpu_quota else "within"
+    named = {} if need.ticks is None else dict(need.ticks.jobs)
+    named |= {f"workers of {name}": vcpu for name, vcpu in need.workers.items()}
+    each = ", ".join(f"{name} {vcpu:g}" for name, vcpu in named.items())
+    since = "" if need.ticks is None else f", from {minute(need.ticks.at)} on"
+    passes = "which passes" if need.vcpu > environment.vcpu_quota else "within"
     return (
-        f"at most {highest.vcpu:g} vCPU of Fargate at once, from {minute(highest.at)} on ({each}), "
-        f"{passes} the quota of {environment.vcpu_quota}"
+        f"at most {need.vcpu:g} vCPU of Fargate at once{since} ({each}), {passes} the quota of {environment.vcpu_quota}"
     )
 
 
@@ -76,11 +104,12 @@ def _grouped(lines: Iterable[tuple[str, str]]) -> Iterable[tuple[str, list[str]]
     return together.items()
 
 
-def _record(environment: Environment, highest: Peak | None) -> Mapping[str, object]:
+def _record(environment: Environment, need: Need) -> Mapping[str, object]:
     return {
         "environment": environment.name,
         "vcpu_quota": environment.vcpu_quota,
-        "most_vcpu": 0 if highest is None else highest.vcpu,
-        "at": highest and highest.at,
-        "jobs": {} if highest is None else highest.jobs,
+        "most_vcpu": need.vcpu,
+        "at": need.ticks and need.ticks.at,
+        "jobs": {} if need.ticks is None else need.ticks.jobs,
+        "workers": need.workers,
     }

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from handlers.declaration.job import Job
 from handlers.guard import intervene
 from handlers.guard.lock import register
 from handlers.schedule import SCHEDULE
@@ -18,10 +19,16 @@ def pause(name: str) -> None:
         register(ledger, [job.name])
         if not intervene.pause(ledger, job.name):
             raise Refused(f"{name} is paused already; `jobs resume {name}` ends that")
-    print(
-        f"{name} is paused: what is due ends skipped, and what runs goes on; "
-        f"`jobs run {name}` starts it all the same, `jobs resume {name}` ends the pause"
-    )
+    print(f"{name} is paused: {meanwhile(job)}")
+
+
+def meanwhile(job: Job) -> str:
+    """What becomes of the job's ticks and messages until it is resumed, and what ends the pause."""
+    ticks = ["what is due ends skipped"] if job.scheduled else []
+    messages = ["messages wait in the ledger and start after the pause"] if job.queue is not None else []
+    said = "; ".join(ticks + messages) + ", and what runs goes on"
+    by_hand = f"`jobs run {job.name}` starts it all the same, " if job.scheduled else ""
+    return f"{said}; {by_hand}`jobs resume {job.name}` ends the pause"
 
 
 def resume(name: str) -> None:

@@ -1,6 +1,7 @@
 """`jobs queue redrive`: dead letters are sent anew."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import islice
 
 from handlers.guard.intervene import CannotIntervene
@@ -10,21 +11,25 @@ from ops.reading import changing
 from ops.redrive import Plan, carry_out, plan
 from ops.wording import one_line
 
+AGAIN = Plan("leave", "another letter of its key has just been sent anew")
+
 
 def redrive(name: str, *, key: str | None, count: int | None, dry_run: bool, environment: str | None) -> int:
     """Send the dead letters of a job to its queue and print what became of each; 1 if one has to stay.
 
-    key: only that of this run. count: at most so many. dry_run: say what would be done, and do nothing. Raises
-    UnknownJob, Refused, and what opening the ledger raises.
+    Only what had become a dead letter before, and each key once: a message that fails again at once is the next
+    redrive's. key: only that of this run. count: at most so many. dry_run: say what would be done, and do nothing.
+    Raises UnknownJob, Refused, and what opening the ledger raises.
     """
     job, place = job_with_queue(name), queue_place(environment)
+    began, sent = datetime.now(UTC), set[str]()
     done = left = 0
     with asking_aws(), changing(place.ledger()) as ledger:
         urls = place.url(job), place.url(job, dead=True)
         sqs = place.client("sqs")
-        with taken(sqs, urls[1]) as letters:
+        with taken(sqs, urls[1], until=began) as letters:
             for letter in islice(_with_key(letters, key), count):
-                planned = plan(ledger, job, letter)
+                planned = AGAIN if letter.key in sent else plan(ledger, job, letter)
                 if planned.deed != "leave" and not dry_run:
                     try:
                         carry_out(ledger, sqs, job, letter, planned, urls)
@@ -33,6 +38,8 @@ def redrive(name: str, *, key: str | None, count: int | None, dry_run: bool, env
                 print(f"{_named(letter)} {_says(planned, dry_run=dry_run)}")
                 done += planned.deed != "leave"
                 left += planned.deed == "leave"
+                if planned.message is not None and planned.deed != "leave":
+                    sent.add(planned.message.key)
     if not done and not left:
         print(f"no dead letter of {name}{'' if key is None else f' has the key {key}'}")
         return 0

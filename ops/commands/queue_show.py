@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from handlers.declaration.job import Job
 from handlers.schedule import SCHEDULE
 from ops.as_json import print_json
-from ops.queue_place import QueuePlace, asking_aws, job_with_queue, queue_place
+from ops.queue_place import NotDeployed, QueuePlace, asking_aws, job_with_queue, queue_place
 from ops.refused import Refused
 from ops.table import Cell, Table, open_console
 from ops.wording import span
@@ -23,15 +23,18 @@ MINUTE = 60
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """A queue at a moment, as SQS counts. oldest_seconds: of what is not deleted, None where CloudWatch has none."""
+    """A queue at a moment, as SQS counts; without numbers where it is not deployed.
+
+    oldest_seconds: of what is not deleted, None where CloudWatch has none.
+    """
 
     job: str
     queue: str
-    waiting: int
-    in_flight: int
-    delayed: int
-    oldest_seconds: float | None
-    dead_letters: int
+    waiting: int | None = None
+    in_flight: int | None = None
+    delayed: int | None = None
+    oldest_seconds: float | None = None
+    dead_letters: int | None = None
 
 
 def show_queues(name: str | None, *, environment: str | None, as_json: bool) -> None:
@@ -44,19 +47,24 @@ def show_queues(name: str | None, *, environment: str | None, as_json: bool) -> 
         found = [depth(place, job) for job in jobs]
     if as_json:
         print_json([asdict(each) for each in found])
-    else:
-        open_console().print(Table(TITLES, [_cells(each) for each in found], folds=FOLDS, right=NUMBERS))
+        return
+    open_console().print(Table(TITLES, [_cells(each) for each in found], folds=FOLDS, right=NUMBERS))
+    if missing := [each.job for each in found if each.waiting is None]:
+        print(f"no queue yet of {', '.join(missing)}: {place.remedy}")
 
 
 def depth(place: QueuePlace, job: Job) -> Depth:
-    """How full the job's queue is. Raises Refused, and botocore's errors."""
-    waiting, in_flight, delayed = counts(place, job)
-    dead = sum(counts(place, job, dead=True))
+    """How full the job's queue is. Raises botocore's errors."""
+    try:
+        waiting, in_flight, delayed = counts(place, job)
+        dead = sum(counts(place, job, dead=True))
+    except NotDeployed:
+        return Depth(job.name, place.queue_name(job))
     return Depth(job.name, place.queue_name(job), waiting, in_flight, delayed, _oldest(place, job), dead)
 
 
 def counts(place: QueuePlace, job: Job, *, dead: bool = False) -> tuple[int, int, int]:
-    """Messages that are visible, in flight and delayed, as SQS counts them. Raises as `depth`."""
+    """Messages that are visible, in flight and delayed. Raises NotDeployed, and botocore's errors."""
     url = place.url(job, dead=dead)
     found = place.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=list(COUNTS))["Attributes"]
     waiting, in_flight, delayed = (int(found[name]) for name in COUNTS)
@@ -86,5 +94,8 @@ def _oldest(place: QueuePlace, job: Job) -> float | None:
 def _cells(found: Depth) -> list[Cell]:
     empty = not (found.waiting or found.in_flight or found.delayed)
     oldest = None if empty or found.oldest_seconds is None else span(timedelta(seconds=found.oldest_seconds))
-    numbers = (found.in_flight, found.delayed, found.dead_letters)
-    return [found.job, str(found.waiting), oldest, *map(str, numbers), found.queue]
+    waiting, *others = (
+        None if number is None else str(number)
+        for number in (found.waiting, found.in_flight, found.delayed, found.dead_letters)
+    )
+    return [found.job, waiting, oldest, *others, found.queue]

@@ -31,6 +31,8 @@ def run_job(name: str, *, tick: datetime | None, partition: str | None, verbose:
     Raises UnknownJob, Refused, and what the settings, the runner and the database raise.
     """
     job = SCHEDULE.find(name)
+    if not job.scheduled:
+        raise Refused(f"{name} takes its work from messages: `jobs queue send {name} JSON --key KEY` sends one")
     if tick is None:
         tick = job.schedule.previous(datetime.now(UTC))
     else:
@@ -49,8 +51,6 @@ def run_job(name: str, *, tick: datetime | None, partition: str | None, verbose:
 def check_tick(job: Job, tick: datetime, now: datetime) -> None:
     """Refuse a time at which the job is not due, with the nearest ones before and after, and one far ahead. Raises
     Refused."""
-    if not job.scheduled:
-        raise Refused(f"{job.name} has no ticks, messages start it: `jobs run {job.name}` runs it without one")
     before, after = job.schedule.previous(tick), job.schedule.next(tick)
     if before == tick:
         if tick - now > FURTHEST:
@@ -66,7 +66,10 @@ def outcome(report: Report) -> str:
     """What came of it, on one line."""
     which = [f"run {report.run_id}"] if report.run_id else []
     which += [f"attempt {report.attempt}"] if report.attempt else []
-    text = f"{report.job} {report.run_key} {report.result.replace('_', ' ')}: {report.because}"
+    came_to, because = report.result.replace("_", " "), report.because
+    if report.result is Result.SUCCEEDED and report.status == "running":
+        came_to, because = "running", "it waits for its children"
+    text = f"{report.job} {report.run_key} {came_to}: {because}"
     text += f" ({', '.join(which)})" if which else ""
     text += f": {one_line(report.error)}" if report.error else ""
     return text + (f": {json.dumps(report.value, ensure_ascii=False)}" if report.value is not None else "")

@@ -4,6 +4,8 @@ import json
 from dataclasses import asdict
 from datetime import datetime
 
+from rich.text import Text
+
 from handlers.schedule import SCHEDULE
 from ops.as_json import print_json
 from ops.configured import needed
@@ -17,6 +19,7 @@ from ops.wording import minute, one_line, second, wall
 
 TITLES = ("attempt", "outcome", "started (UTC)", "took", "steps", "compute", "holder", "error")
 FOLDS = (("holder", "compute"), ("compute", "outcome"))
+MOST_ATTEMPTS = 20
 
 
 def show_run(name: str, *, as_json: bool) -> None:
@@ -28,18 +31,20 @@ def show_run(name: str, *, as_json: bool) -> None:
         print_json({**asdict(run), "family": asdict(related), "attempts": [asdict(attempt) for attempt in attempts]})
         return
     console = open_console()
-    console.print(Facts(_facts(run) | _of_family(related)))
+    console.print(Facts(_facts(run, related) | _of_family(related)))
     if attempts:
         console.print()
-        rows = [_cells(attempt) for attempt in attempts]
+        rows = [_cells(attempt) for attempt in attempts[-MOST_ATTEMPTS:]]
         console.print(Table(TITLES, rows, folds=FOLDS, right=frozenset({"attempt", "steps"}), note="error"))
+    if (left_out := len(attempts) - MOST_ATTEMPTS) > 0:
+        console.print(Text(f"{left_out} earlier attempts, not listed here: --json has them", style="dim"))
     if run.result is not None:
         console.print()
         console.print("result", style="bold")
         print(json.dumps(run.result, indent=2, ensure_ascii=False))
 
 
-def _facts(run: RunDetails) -> dict[str, Cell]:
+def _facts(run: RunDetails, related: Family) -> dict[str, Cell]:
     facts: dict[str, Cell] = {
         "run": str(run.id),
         "job": run.job,
@@ -56,7 +61,9 @@ def _facts(run: RunDetails) -> dict[str, Cell]:
         facts["finished"] = f"{second(run.finished_at)} UTC"
     if run.holder is not None:
         facts["holder"] = run.holder
-    if run.lease_until is not None:
+    if run.waits_for_children:  # its lease is without end
+        facts["until"] = "its children have ended"
+    elif run.lease_until is not None:
         facts["lease until"] = f"{second(run.lease_until)} UTC"
     if run.cancel_reason is not None and run.status == "running":
         facts["asked to end"] = one_line(run.cancel_reason)
@@ -64,7 +71,9 @@ def _facts(run: RunDetails) -> dict[str, Cell]:
         facts["lost or stopped"] = f"{run.infra_failures} times, which use up no attempt"
     if run.payload:
         facts["payload"] = json.dumps(run.payload, ensure_ascii=False)
-    if (progress := how_far(run.progress)) is not None:
+    # What it had said last, while its own work went on, is not how far it is now.
+    by_children = related.children and (run.waits_for_children or run.status != "running")
+    if (progress := how_far(run.progress)) is not None and not by_children:
         facts["progress"] = progress
     facts["steps"] = str(run.steps)
     if run.error is not None:

@@ -11,3 +11,5 @@ LOCK = "run.lock"
 AWS = "aws"
 # Where the local AWS listens, as long as the one that runs holds the lock.
 ENDPOINT = "aws-endpoint"
+# What a service needs in its environment to publish there, as long as that runs.
+SERVICE = "env"

@@ -2,10 +2,10 @@
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from handlers.declaration.job import Job
 from handlers.schedule import SCHEDULE
 from ops.commands.queue_show import counts
-from ops.queue_place import QueuePlace
-from ops.refused import Refused
+from ops.queue_place import NotDeployed, QueuePlace
 
 
 class Queues:
@@ -18,12 +18,15 @@ class Queues:
     def line(self) -> str:
         """What waits and is in flight: `queues: inventory-pull 120 wait, 4 in flight; image-resize empty`."""
         try:
-            found = {
-                job.name: (counts(self._place, job), sum(counts(self._place, job, dead=True))) for job in self._jobs
-            }
-        except (BotoCoreError, ClientError, Refused) as error:
+            return "queues: " + "; ".join(f"{job.name} {self._depth(job)}" for job in self._jobs)
+        except (BotoCoreError, ClientError) as error:
             return f"queues: {error}"
-        return "queues: " + "; ".join(f"{name} {in_words(*depth)}" for name, depth in found.items())
+
+    def _depth(self, job: Job) -> str:
+        try:
+            return in_words(counts(self._place, job), sum(counts(self._place, job, dead=True)))
+        except NotDeployed:
+            return "not deployed"
 
 
 def in_words(depth: tuple[int, int, int], dead: int) -> str:

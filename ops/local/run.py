@@ -27,7 +27,7 @@ from ops.local.aws.deploy import deploy
 from ops.local.aws.errors import LocalAwsError
 from ops.local.aws.server import LocalAws
 from ops.local.aws.settings import Settings
-from ops.local.deployed import AWS, ENDPOINT, ENVIRONMENT, FOLDER, LOCK
+from ops.local.deployed import AWS, ENDPOINT, ENVIRONMENT, FOLDER, LOCK, SERVICE
 from ops.local.file_lock import Taken, only_one
 from ops.local.platform.begin import OtherDataset
 from ops.local.platform.load import DAYS, ORDERS_PER_DAY, RESTAURANTS, load
@@ -36,6 +36,7 @@ from ops.local.pos.server import pos
 from ops.local.postgres import LocalPostgresError, server
 from ops.local.progress import Step, step
 from ops.local.queues import Queues
+from ops.local.service_env import written
 from ops.local.settled import standings
 from ops.local.synth import SynthFailed, synthesised
 from ops.local.uploads import JOB, put, send, uploads
@@ -126,6 +127,9 @@ def _up_and_watch(running: ExitStack, given: argparse.Namespace) -> None:
     done = {standing.job for standing in standings(ledger) if standing.succeeded}
     _fire_what_never_ran(aws, done)
     _upload(aws, data, done)
+    queues_and_files = {"SHIFTLOCK_QUEUES": data["QueuesOfJobs"], "SHIFTLOCK_FILES": data["FilesOfJobs"]}
+    read = running.enter_context(written(folder / SERVICE, {**aws.environment, **queues_and_files}))
+    print(f"services publish here after: {read}")
     print(f"up after {time.monotonic() - began:.1f} s; logs are in {folder / AWS / 'logs'}")
     queues = Queues(QueuePlace(ENVIRONMENT, aws.endpoint))
     if given.until == "settled":

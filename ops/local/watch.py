@@ -41,9 +41,9 @@ order by coalesce(run.last_run, run.created_at) desc
 limit 12
 """
 
-TITLES = ("run", "job", "tick", "status", "attempt", "on", "took", "note")
+TITLES = ("id", "job", "run", "status", "attempt", "on", "took", "note")
 FOLDS = (("on", "job"), ("took", "attempt"))
-NUMBERS = frozenset({"run", "attempt", "took"})
+NUMBERS = frozenset({"id", "attempt", "took"})
 
 
 class Stuck(Exception):

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from handlers.schedule import SCHEDULE
+from ops.local.deployed import SERVICE
 
 SMALL = ["--days", "2", "--restaurants", "6", "--orders-per-day", "60"]
 
@@ -61,6 +62,8 @@ def test_it_settles_with_one_success_of_each_job(folder: Path) -> None:
     assert out.count("ring ") == sum(job.scheduled for job in SCHEDULE)
     assert "3 messages to image-resize" in out
     assert f"settled: all {len(SCHEDULE)} jobs have succeeded" in out
+    assert "services publish here after: . " in out
+    assert not (folder / SERVICE).exists()
 
 
 def test_a_second_start_repeats_no_work(folder: Path) -> None:
@@ -79,6 +82,7 @@ def test_no_process_is_left_when_it_is_stopped(folder: Path, sign: signal.Signal
     read_until(process, "up after")
     started = of_folder(folder)
     assert len(started) > 2
+    assert "SHIFTLOCK_QUEUES" in (folder / SERVICE).read_text()
     process.send_signal(sign)
     process.communicate(timeout=60)
     assert process.returncode == code

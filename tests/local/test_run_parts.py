@@ -1,6 +1,9 @@
 """What `make run` is made of beside its servers: when all is settled, its uploads, and the queues in a line."""
 
 import io
+import re
+import subprocess
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -8,9 +11,11 @@ from PIL import Image
 
 from handlers.guard.outbox import NewRun
 from handlers.guard.park import park
+from infra.packages import ROOT
 from ops.local.deployed import ENVIRONMENT
 from ops.local.queues import Queues, in_words
 from ops.local.run import MESSAGES_ARE_GONE
+from ops.local.service_env import written
 from ops.local.settled import Standing, judge, standings
 from ops.local.uploads import uploads
 from ops.queue_place import QueuePlace
@@ -53,6 +58,26 @@ def test_uploads_are_images_and_the_same_each_time() -> None:
     for file in files:
         with Image.open(io.BytesIO(file.data)) as image:
             assert f"image/{(image.format or '').lower()}" == file.content_type
+
+
+def test_the_message_that_the_readme_sends_is_about_an_image_that_is_there() -> None:
+    [source] = re.findall(r"jobs queue send \S+ '\{\"source\": \"(\S+)\"\}'", (ROOT / "README.md").read_text())
+    assert source in {file.key for file in uploads()}
+
+
+def test_what_a_service_needs_is_a_file_for_a_shell_that_goes_with_the_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "data" / "env"
+    path.parent.mkdir()
+    with written(path, {"SHIFTLOCK_QUEUES": "http://127.0.0.1/it's $HERE-"}) as command:
+        assert command == ". data/env"
+        said = subprocess.run(
+            ["sh", "-c", f"{command}; printenv SHIFTLOCK_QUEUES"], capture_output=True, text=True, check=True
+        )
+        assert said.stdout == "http://127.0.0.1/it's $HERE-\n"
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(

@@ -86,11 +86,14 @@ def test_what_messages_start_is_broken_when_the_next_one_comes(
     done = jobs_without_database("break", job, "--how", "kill")
     assert (done.code, done.err) == (0, "")
     assert breaks.ordered(f"shiftlock-dev-{started}") == "kill"
-    assert f"a message starts it; `jobs queue show {job}` says whether one waits\n" in done.out
+    assert (
+        f"a message starts it; `jobs queue show {job}` says whether one waits, and `jobs queue send {job}" in done.out
+    )
     done = jobs_without_database("break", job, "--how", "kill", "--now")
     assert (done.code, done.err) == (
         2,
-        f"jobs: --now: {job} has no ticks; send it a message instead, or a dead letter with `jobs queue redrive`\n",
+        f"jobs: --now: {job} has no ticks; leave it out, and `jobs queue send {job} JSON --key KEY` starts it, or "
+        f"`jobs queue redrive {job}` where it has dead letters\n",
     )
 
 

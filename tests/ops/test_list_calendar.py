@@ -164,6 +164,7 @@ def test_machines_get_the_starts_and_the_peak_of_each_environment(
         "most_vcpu": 6.25,
         "at": "2027-01-01T02:30:00Z",
         "jobs": {"b": 4.0, "a": 2.0, "c": 0.25},
+        "workers": {},
     }
 
 
@@ -195,7 +196,7 @@ def test_where_a_clock_runs_the_jobs_they_take_no_vcpu_of_their_own(
     done = jobs_without_database("list", "--load", *FROM)
     assert done.out.splitlines()[-1] == "dev: the clock runs all jobs within its own task"
     (fargate,) = json.loads(jobs_without_database("list", "--load", *FROM, "--json").out)["fargate"]
-    assert fargate == {"environment": "dev", "vcpu_quota": 6, "most_vcpu": 0, "at": None, "jobs": {}}
+    assert fargate == {"environment": "dev", "vcpu_quota": 6, "most_vcpu": 0, "at": None, "jobs": {}, "workers": {}}
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,13 @@ import json
 
 import psycopg
 
+from handlers.declaration.cron import every
+from handlers.declaration.duration import minutes
+from handlers.declaration.job import Job
+from handlers.declaration.queue import Queue
 from handlers.runtime.report import Result
 from handlers.schedule import SCHEDULE
+from ops.commands.pause import meanwhile
 from tests.ops.command import Jobs
 from tests.runtime.running import TICK, run, sample
 
@@ -19,6 +24,17 @@ def test_a_paused_job_starts_no_tick_until_it_is_resumed(jobs: Jobs, database: p
     done = jobs("resume", "billing-run")
     assert (done.code, done.out.startswith("billing-run is resumed: its next tick is 20")) == (0, True)
     assert database.execute(PAUSED).fetchall() == []
+
+
+def test_messages_of_a_paused_job_wait(jobs: Jobs) -> None:
+    assert jobs("pause", "image-resize").out == (
+        "image-resize is paused: messages wait in the ledger and start after the pause, and what runs goes on; "
+        "`jobs resume image-resize` ends the pause\n"
+    )
+    both = Job("both", target="a.b:run", schedule=every(hours=1), queue=Queue(), longest_run=minutes(1))
+    assert meanwhile(both).startswith(
+        "what is due ends skipped; messages wait in the ledger and start after the pause,"
+    )
 
 
 def test_that_a_job_is_paused_is_seen_in_the_list(jobs: Jobs) -> None:

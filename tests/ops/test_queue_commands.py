@@ -9,8 +9,10 @@ import pytest
 
 from handlers.guard.outbox import NewRun
 from handlers.guard.park import park
-from ops.local.deployed import ENDPOINT, LOCK
+from handlers.queues.message import read_message
+from ops.local.deployed import ENDPOINT, ENVIRONMENT, LOCK
 from ops.local.file_lock import only_one
+from ops.queue_place import QueuePlace
 from tests.ops.command import Jobs
 from tests.ops.queues import JOB, OTHER, Queues, message
 
@@ -47,6 +49,51 @@ def test_show_counts_what_waits_is_under_way_is_delayed_and_is_dead(queues: Queu
 def test_queue_alone_shows(queues: Queues) -> None:
     done = queues.jobs("queue")
     assert (done.code, done.err) == (2, NOT_RUNNING)
+    assert queues().out == queues("show").out
+    done = queues.jobs("queue", "--env", "dev", "peek", JOB)
+    assert (done.code, done.err) == (
+        2,
+        "jobs: --env dev: allowed is after the command: `jobs queue peek ... --env dev`\n",
+    )
+
+
+def test_a_queue_that_is_not_deployed_does_not_hide_the_others(queues: Queues, tmp_path: Path) -> None:
+    queues.send(message("cake"))
+    queues.sqs.delete_queue(QueueUrl=queues.url(job=OTHER))
+    _, missing, there, said = queues("show").out.splitlines()
+    assert missing.split() == [OTHER, *"-----", f"shiftlock-dev-{OTHER}"]
+    assert there.split()[:2] == [JOB, "1"]
+    assert said == f"no queue yet of {OTHER}: deploy dev first"
+    assert json.loads(queues("show", "--json").out)[0]["waiting"] is None
+    assert QueuePlace(ENVIRONMENT, "http://127.0.0.1:9").remedy == "restart `make run` to deploy it"
+
+
+def test_a_message_is_sent_as_a_service_would_publish_it(queues: Queues) -> None:
+    done = queues("send", JOB, '{"source": "uploads/cake.jpg"}', "--key", "cake-1", "--partition", "7")
+    assert (done.code, done.out) == (
+        0,
+        f"cake-1 is sent to {JOB}: `jobs show {JOB}@cake-1` has its run once that has begun\n",
+    )
+    sent = read_message(queues.bodies()[0])
+    assert (sent.key, sent.payload, sent.partition) == ("cake-1", {"source": "uploads/cake.jpg"}, "7")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([JOB, "{", "--key", "1"], "JSON: '{' is none (Expecting property name enclosed in double quotes"),
+        ([JOB, "[1]", "--key", "1"], """JSON: '[1]' is no object: allowed is an object such as '{"order": 42}'"""),
+        ([JOB, '{"n": NaN}', "--key", "1"], "malformed message: payload.n is "),
+        ([JOB, "{}", "--key", ""], "malformed message: key is '': allowed is 1 to 512 characters"),
+        ([JOB, "{}"], "Missing option '--key'"),
+        (["billing-run", "{}", "--key", "1"], f"billing-run has no queue: allowed is {OTHER}, {JOB}"),
+    ],
+)
+def test_what_is_no_message_is_refused_in_one_line(queues: Queues, arguments: list[str], said: str) -> None:
+    done = queues("send", *arguments)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.err.startswith(f"jobs: {said}")
+    assert queues.bodies() == []
 
 
 def test_peek_shows_messages_with_the_reason_and_leaves_them_where_they_are(queues: Queues) -> None:

@@ -1,6 +1,7 @@
 """`jobs queue redrive`: each letter is sent anew once, and none is lost on the way."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -12,6 +13,7 @@ from handlers.declaration.job import Job
 from handlers.declaration.queue import Queue
 from handlers.guard.outbox import NewRun
 from handlers.guard.park import park
+from ops.letters import taken
 from tests.ops.queues import JOB, OTHER, Queues, message
 
 pytest_plugins = ("tests.ops.queue_fixtures",)
@@ -130,6 +132,50 @@ def test_one_letter_or_a_few_can_be_asked_for(queues: Queues, letter: Callable[[
     assert queues("redrive", JOB, "--count", "2").out.splitlines()[-1] == "2 sent anew, 0 left"
     assert len(queues.keys(dead=True)) == 1
     assert queues("redrive", JOB, "--key", "none").out == f"no dead letter of {JOB} has the key none\n"
+
+
+def test_a_message_that_fails_again_at_once_is_left_for_the_next_redrive(
+    queues: Queues, letter: Callable[[str, str], int], database: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    letter("cake", "failed")
+
+    def fails_again(*_: object, **__: object) -> None:
+        database.execute(END, {"status": "failed", "id": 1})
+        queues.bury("cake")
+
+    monkeypatch.setattr("ops.redrive.expect_message", fails_again)
+    done = queues("redrive", JOB)
+    assert (done.code, done.out) == (0, "cake is sent anew: run 1 has failed\n1 sent anew, 0 left\n")
+    assert queues.keys(dead=True) == ["cake"]
+    assert queues("redrive", JOB).out.splitlines()[-1] == "1 sent anew, 0 left"
+
+
+@pytest.mark.parametrize(("option", "would"), [((), "is"), (("--dry-run",), "would be")])
+def test_of_two_letters_with_one_key_one_is_sent_anew(queues: Queues, option: tuple[str, ...], would: str) -> None:
+    queues.bury("cake")
+    queues.bury("cake")
+    done = queues("redrive", JOB, *option)
+    assert done.code == 1
+    assert done.out.splitlines()[1] == f"cake {would} left: another letter of its key has just been sent anew"
+
+
+def test_what_others_send_for_ever_does_not_keep_the_letters_coming(queues: Queues) -> None:
+    queues.bury("old")
+    began = datetime.now(UTC)
+    url = queues.url(dead=True)
+
+    class Refilled:
+        """A queue into which another letter is put whenever somebody looks."""
+
+        def receive_message(self, **options: Any) -> Any:
+            answer = queues.sqs.receive_message(**options)
+            queues.bury("new")
+            return answer
+
+        change_message_visibility_batch = queues.sqs.change_message_visibility_batch
+
+    with taken(Refilled(), url, until=began) as letters:
+        assert [letter.key for letter in letters] == ["old"]
 
 
 def test_in_a_fifo_queue_a_letter_is_sent_anew_in_its_group_and_once(

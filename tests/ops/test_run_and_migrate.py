@@ -10,11 +10,12 @@ import pytest
 from handlers.declaration.run_key import tick_key
 from handlers.guard.migrate import shipped
 from handlers.guard.request import Ending
+from handlers.runtime.report import Report, Result
 from handlers.schedule import SCHEDULE
-from ops.commands.run_job import FURTHEST, check_tick
+from ops.commands.run_job import FURTHEST, check_tick, outcome
 from ops.refused import Refused
 from tests.guard.holders import claimed, guard_on, request
-from tests.ops.command import by_process, finished, start
+from tests.ops.command import Jobs, by_process, finished, start
 
 JOB = "session-cleanup"
 AT = "2026-12-05T12:00Z"  # a week after noon of the second day loaded
@@ -121,10 +122,23 @@ def test_a_tick_that_is_far_ahead_is_refused_since_the_job_would_look_back_from_
         check_tick(job, NOW + timedelta(days=366), NOW)
 
 
-def test_a_job_without_ticks_is_run_without_one() -> None:
-    said = "image-resize has no ticks, messages start it: `jobs run image-resize` runs it without one"
-    with pytest.raises(Refused, match=f"^{said}$"):
-        check_tick(SCHEDULE.find("image-resize"), NOW, NOW)
+def test_a_job_without_a_schedule_is_given_messages_instead_and_leaves_no_run(
+    jobs: Jobs, database: psycopg.Connection
+) -> None:
+    for tick in ((), ("--tick", AT)):
+        done = jobs("run", "image-resize", *tick)
+        assert (done.code, done.out, done.err) == (
+            2,
+            "",
+            "jobs: image-resize takes its work from messages: "
+            "`jobs queue send image-resize JSON --key KEY` sends one\n",
+        )
+    assert database.execute("select count(*) from shiftlock.job_runs").fetchone() == (0,)
+
+
+def test_a_parent_whose_children_go_on_has_not_succeeded_yet() -> None:
+    report = Report("inventory-sync", AT, Result.SUCCEEDED, "the job returned", run_id=7, attempt=1, status="running")
+    assert outcome(report) == f"inventory-sync {AT} running: it waits for its children (run 7, attempt 1)"
 
 
 def test_a_refused_tick_leaves_no_trace(database_url: str, database: psycopg.Connection) -> None:

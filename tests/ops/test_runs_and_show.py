@@ -9,6 +9,7 @@ import pytest
 
 from handlers.declaration.policy import Retry
 from handlers.declaration.run_key import tick_key
+from handlers.guard.children import settle
 from handlers.guard.intervene import cancel
 from handlers.guard.outbox import NewRun
 from handlers.guard.park import park
@@ -18,6 +19,15 @@ from tests.runtime.running import TICK, run, sample
 
 YESTERDAY = TICK - timedelta(days=1)
 ONCE = Retry(attempts=1)
+WAITING = """
+update shiftlock.job_runs set status = 'running', fence = nextval('shiftlock.fence'), holder = 'its children',
+    lease_until = '2200-01-01 00:00Z', may_fail = 0, progress = '{"done": 5, "total": 10}' where id = %s
+"""
+TRIED = """
+insert into shiftlock.job_attempts (run_id, attempt, fence, holder, compute, started_at, ended_at, outcome)
+select %(id)s, number, nextval('shiftlock.fence'), 'somebody', 'test', clock_timestamp(), clock_timestamp(), 'lost'
+from generate_series(1, %(times)s) as number
+"""
 
 
 def cells(line: str) -> list[str]:
@@ -28,10 +38,13 @@ def cells(line: str) -> list[str]:
 def test_runs_come_newest_first_with_all_that_matters(jobs: Jobs, database_url: str) -> None:
     run(sample("fail_twice"), database_url, at=YESTERDAY)
     run(sample("fail", retry=ONCE), database_url)
-    header, failed, planned, succeeded = map(cells, jobs("runs").out.splitlines())
-    assert header == ["id", "job", "tick", "trigger", "status", "attempts", "started (UTC)", "took", "error"]
+    *lines, left_out = jobs("runs").out.splitlines()
+    header, failed, succeeded = map(cells, lines)
+    assert header == ["id", "job", "run", "trigger", "status", "attempts", "started (UTC)", "took", "error"]
     coming = sample("succeed").schedule.next(datetime.now(UTC))
     assert coming is not None
+    assert left_out == "1 planned ahead, not listed here: `jobs runs --status pending` has them"
+    _, planned = map(cells, jobs("runs", "--status", "pending").out.splitlines())
     assert planned[1:7] == ["sample", tick_key(coming), "plan", "pending", "0", f"due {coming:%Y-%m-%d %H:%M:%S}"]
     assert failed[1:6] == ["sample", "2026-11-29T02:00Z", "rule", "failed", "1"]
     assert failed[-1] == "ValueError: the order has no price"
@@ -47,10 +60,11 @@ def test_runs_are_chosen_by_job_status_and_number(jobs: Jobs, database_url: str)
     def chosen(*arguments: str) -> list[tuple[str, str]]:
         return [(record["job"], record["status"]) for record in json.loads(jobs("runs", *arguments, "--json").out)]
 
-    assert chosen("other") == [("other", "pending"), ("other", "succeeded")]
+    assert chosen("other") == [("other", "succeeded")]
+    assert chosen("other", "--status", "pending") == [("other", "pending")]
     assert chosen("--status", "succeeded") == [("other", "succeeded"), ("sample", "succeeded")]
     assert chosen("sample", "--status", "failed") == [("sample", "failed")]
-    assert chosen("--last", "1") == [("other", "pending")]
+    assert chosen("--last", "1") == [("other", "succeeded")]
     assert jobs("runs", "other", "--status", "failed").out == "no failed runs of other in the ledger\n"
 
 
@@ -115,6 +129,33 @@ def test_a_run_that_goes_on_is_shown_with_its_holder_lease_and_progress(jobs: Jo
         [attempt] = json.loads(jobs("show", str(held.run_id), "--json").out)["attempts"]
         assert (attempt["outcome"], attempt["ended_at"]) == (None, None)
         assert cells(jobs("runs").out.splitlines()[1])[4:6] == ["running", "1"]
+
+
+def test_a_parent_that_waits_has_neither_a_lease_nor_the_progress_of_its_own_work(
+    jobs: Jobs, database: psycopg.Connection
+) -> None:
+    parent, child = (park(database, "sample", NewRun(key)) for key in ("all", "all/1"))
+    database.execute("update shiftlock.job_runs set parent_id = %s where id = %s", (parent, child))
+    database.execute(WAITING, (parent,))
+    shown = jobs("show", str(parent)).out
+    assert "\nuntil     its children have ended\n" in shown
+    assert "lease until" not in shown
+    cancel(database, child, "not wanted")
+    settle(database, parent)
+    ended = jobs("show", str(parent)).out
+    for said in (shown, ended):
+        assert "progress" not in said
+    assert "\nstatus    failed\n" in ended
+    assert "\nchildren  1 of 1 ended, 1 not well\n" in ended
+
+
+def test_of_many_attempts_the_last_are_shown(jobs: Jobs, database: psycopg.Connection) -> None:
+    run_id = park(database, "sample", NewRun("often"))
+    database.execute(TRIED, {"id": run_id, "times": 23})
+    lines = jobs("show", str(run_id)).out.splitlines()
+    assert [cells(line)[0] for line in lines[-21:-1]] == [str(number) for number in range(4, 24)]
+    assert lines[-1] == "3 earlier attempts, not listed here: --json has them"
+    assert len(json.loads(jobs("show", str(run_id), "--json").out)["attempts"]) == 23
 
 
 def test_machines_get_the_whole_run(jobs: Jobs, database_url: str) -> None:
