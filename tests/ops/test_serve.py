@@ -28,6 +28,11 @@ select name, '2026-12-05T12:00Z', lock_key, '2026-12-05T12:00Z', 'manual', 'pend
 from shiftlock.jobs where name = %s
 """
 RUN = "select status, attempt, trigger from shiftlock.job_runs where run_key = '2026-12-05T12:00Z'"
+# Enough for a dozen batches: the word to stop comes in before the last of them, however slow the machine is.
+MANY_OLD_SESSIONS = """
+insert into platform.sessions (id, restaurant_id, device, started_at, ended_at)
+select 1000000000 + number, 1, 'guest', '2020-01-01', '2020-01-02' from generate_series(1, 60000) as number
+"""
 OUTCOMES = """
 select outcome from shiftlock.job_attempts join shiftlock.job_runs on id = run_id where run_key = '2026-12-05T12:00Z'
 """
@@ -93,6 +98,7 @@ def test_it_runs_what_is_due_on_the_ledger_of_make_run_and_sigterm_ends_it_with_
 def test_ctrl_c_lets_a_running_job_come_to_a_safe_point_and_leaves_no_process(
     platform_url: str, ledger: psycopg.Connection
 ) -> None:
+    ledger.execute(MANY_OLD_SESSIONS)
     with started([str(JOBS), "serve"], environment(platform_url)) as process:
         with psycopg.connect(platform_url) as other:
             other.execute("lock table platform.sessions in access exclusive mode")
