@@ -1,6 +1,7 @@
 """A queue with its dead letters, a job that works on its messages, and Lambda's part in between."""
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -100,6 +101,14 @@ class Post:
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
         found = self.sqs.get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"]
         return int(found[names[0]]), int(found[names[1]])
+
+    def counts_come_to(self, visible: int, hidden: int) -> bool:
+        """Whether the counts are these within ten seconds: what has changed, SQS tells a moment later."""
+        end = time.monotonic() + 10
+        while self.counts() != (visible, hidden):
+            if time.monotonic() > end:
+                return False
+        return True
 
 
 def open_post(sqs: Any, *, fifo: bool = False, visibility: int = 180) -> Post:

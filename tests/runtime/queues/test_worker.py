@@ -125,7 +125,7 @@ def test_a_worker_told_to_stop_gives_its_message_back_at_once_and_takes_no_other
     post.send("photo-2")
     ended = worker.drained()
     assert (ended.code, ended.err) == (0, "")
-    assert post.counts() == (2, 0)
+    assert post.counts_come_to(2, 0), ended.logs
     assert effects.execute(STATES).fetchall() == [("photo-1", "pending", 1)]
     assert effects.execute("select infra_failures from shiftlock.job_runs").fetchone() == (1,)
     second = start("note")
