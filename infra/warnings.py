@@ -9,9 +9,8 @@ from constructs import Construct
 
 from handlers.declaration.catalogue import Catalogue
 from handlers.declaration.job import Job
-from handlers.declaration.load import CPU_UNITS, most_vcpu, peak
+from handlers.declaration.load import most_vcpu, peak, workers_vcpu
 from handlers.declaration.nights import Night, nights
-from handlers.declaration.placement import place
 from infra.connections import available, wanted
 from infra.environment import Environment
 from infra.surroundings import OwnDatabase
@@ -69,7 +68,7 @@ def _crowded(environment: Environment, jobs: list[Job], now: datetime) -> Iterat
     if environment.scheduler == "clock":  # which runs the jobs within its own task
         return
     quota, ceiling = environment.vcpu_quota, environment.lambda_ceiling
-    workers = _workers(environment, jobs)
+    workers = workers_vcpu(jobs, lambda_ceiling=ceiling)
     scheduled = [job for job in jobs if job.scheduled]
     if most_vcpu(scheduled, lambda_ceiling=ceiling) + sum(workers.values()) <= quota:
         return
@@ -86,16 +85,6 @@ def _crowded(environment: Environment, jobs: list[Job], now: datetime) -> Iterat
         f"{environment.name} is {quota}: move the jobs apart, or have AWS raise the account's Fargate On-Demand vCPU "
         "resource count, then vcpu_quota in infra/environments.py",
     )
-
-
-def _workers(environment: Environment, jobs: list[Job]) -> dict[str, float]:
-    """The vCPU of all workers that each queue may have at once."""
-    cpu = {
-        job.name: (place(job, lambda_ceiling=environment.lambda_ceiling).cpu or 0) * job.queue.concurrency / CPU_UNITS
-        for job in jobs
-        if job.queue is not None
-    }
-    return {name: vcpu for name, vcpu in cpu.items() if vcpu}
 
 
 def _connected(environment: Environment, jobs: list[Job]) -> Iterator[SynthWarning]:

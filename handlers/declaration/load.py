@@ -70,6 +70,12 @@ def most_vcpu(jobs: Iterable[Job], *, lambda_ceiling: timedelta = LAMBDA_CEILING
     return sum(_vcpu(job, lambda_ceiling) * _at_once(job) for job in jobs)
 
 
+def workers_vcpu(jobs: Iterable[Job], *, lambda_ceiling: timedelta = LAMBDA_CEILING) -> dict[str, float]:
+    """The vCPU of all workers that the queue of each job may have at once, for those that have any."""
+    vcpu = {job.name: _vcpu(job, lambda_ceiling) * job.queue.concurrency for job in jobs if job.queue is not None}
+    return {name: each for name, each in vcpu.items() if each}
+
+
 def _vcpu(job: Job, lambda_ceiling: timedelta) -> float:
     return (place(job, lambda_ceiling=lambda_ceiling).cpu or 0) / CPU_UNITS
 

@@ -93,7 +93,7 @@ class PostgresPersistenceLayer(BasePersistenceLayer):
                 self._validate_payload(data_payload=data_record, stored_data_record=seen)
             if (other is not None and other.response is not None) or time.monotonic() >= give_up_at:
                 break
-            time.sleep(LOOK_AGAIN)
+            time.sleep(LOOK_AGAIN)  # the other execution tells nobody when it is done
         if seen is not None:
             self._save_to_cache(data_record=seen)
         raise IdempotencyItemAlreadyExistsError(old_data_record=seen)

@@ -65,7 +65,7 @@ class Consumer:
         except (DatabaseUnavailable, SchemaTooOld, NoCredentials) as error:
             self.runner.log.warning("the ledger cannot be asked", extra={"because": str(error)})
             return self.ledger_out(received, str(error))
-        except Exception:
+        except Exception:  # one message must not take those behind it along
             # Nobody expected it, so nobody knows whether the ledger should have the run: after some more tries SQS
             # itself makes it a dead letter.
             self.runner.log.exception("the message could not be worked on")

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from handlers.declaration.job import Job
 from handlers.runtime.identity import parse_delivery
 from handlers.runtime.log_link import log_link
 from handlers.runtime.logs import LogObserver, open_log
@@ -44,18 +45,7 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
     Raises AttemptFailed when the job did not succeed, and the settings', delivery's and guard's errors as they are.
     """
     ends_at = time.monotonic() + context.get_remaining_time_in_millis() / 1000 - RESERVE
-    settings = read_settings()
-    log = open_log()
-    runner = Runner(
-        settings=settings,
-        observers=(MetricsObserver(settings.environment), LogObserver(log)),
-        log=log,
-        stop=_NEVER_STOPPED,
-        compute=f"lambda:{context.aws_request_id}",
-        log_link=log_link(os.environ),
-        ends_at=ends_at,
-    )
-    job = SCHEDULE.find(os.environ.get("SHIFTLOCK_JOB", ""))
+    job, runner = job_and_runner(context, ends_at)
     named = (event.get(name) for name in ("trigger", "time", "partition", "run"))
     report = runner.run(job, parse_delivery(*named))
     if report.result not in QUIET or (job.on_duplicate == "error" and report.result in DUPLICATES):
@@ -68,6 +58,27 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         "attempt": report.attempt,
         "result": report.value,
     }
+
+
+def job_and_runner(context: LambdaContext, ends_at: float, *, waits: bool = True) -> tuple[Job, Runner]:
+    """The function's job, and what runs it in this call. ends_at, waits: see `Runner`.
+
+    Raises InvalidSettings, UnknownJob.
+    """
+    settings = read_settings()
+    log = open_log()
+    runner = Runner(
+        settings=settings,
+        observers=(MetricsObserver(settings.environment), LogObserver(log)),
+        log=log,
+        stop=_NEVER_STOPPED,
+        compute=f"lambda:{context.aws_request_id}",
+        log_link=log_link(os.environ),
+        ends_at=ends_at,
+        waits=waits,
+        catalogue=SCHEDULE,
+    )
+    return SCHEDULE.find(os.environ.get("SHIFTLOCK_JOB", "")), runner
 
 
 # Lambda tells a function nothing before it ends it; one for the whole life of the process, since it holds a pipe.

@@ -3,7 +3,6 @@
 Any other event is for `lambda_entry`: the function is the job's only one.
 """
 
-import os
 import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -18,13 +17,6 @@ from handlers.runtime import lambda_entry
 from handlers.runtime.consume import Consumer, open_consumer
 from handlers.runtime.inbox import Received, of_record
 from handlers.runtime.lambda_entry import RESERVE, LambdaContext
-from handlers.runtime.log_link import log_link
-from handlers.runtime.logs import LogObserver, open_log
-from handlers.runtime.metrics import MetricsObserver
-from handlers.runtime.runner import Runner
-from handlers.runtime.settings import read_settings
-from handlers.runtime.stop import Stop
-from handlers.schedule import SCHEDULE
 
 SQS = "aws:sqs"
 # Seconds. A network may have no way to SQS at all: then the messages come back by themselves, only later.
@@ -92,7 +84,8 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> Any:
     if not records or records[0].get("eventSource") != SQS:
         return lambda_entry.handler(event, context)
     ends_at = time.monotonic() + context.get_remaining_time_in_millis() / 1000 - RESERVE
-    consumer = _consumer(context, ends_at)
+    job, runner = lambda_entry.job_and_runner(context, ends_at, waits=False)
+    consumer = open_consumer(job, runner, _sqs, gives_up=True)
     batch = Batch(consumer, ends_at)
     processor = _processor(fifo=consumer.queue.fifo)
     with processor(records, batch.work):
@@ -108,28 +101,6 @@ def _processor(*, fifo: bool) -> BatchProcessor:
     return processor
 
 
-def _consumer(context: LambdaContext, ends_at: float) -> Consumer:
-    settings = read_settings()
-    log = open_log()
-    job = SCHEDULE.find(os.environ.get("SHIFTLOCK_JOB", ""))
-    runner = Runner(
-        settings=settings,
-        observers=(MetricsObserver(settings.environment), LogObserver(log)),
-        log=log,
-        stop=_NEVER_STOPPED,
-        compute=f"lambda:{context.aws_request_id}",
-        log_link=log_link(os.environ),
-        ends_at=ends_at,
-        waits=False,
-        catalogue=SCHEDULE,
-    )
-    return open_consumer(job, runner, _sqs, gives_up=True)
-
-
 @cache
 def _sqs() -> Any:
     return open_client("sqs", connect=CALL_TIMEOUT, read=CALL_TIMEOUT)
-
-
-# Lambda tells a function nothing before it ends it; one for the whole life of the process, since it holds a pipe.
-_NEVER_STOPPED = Stop()

@@ -51,20 +51,29 @@ def run(arguments: list[str], environ: Mapping[str, str]) -> Report:
         environ.get("SHIFTLOCK_PARTITION"),
         environ.get("SHIFTLOCK_RUN"),
     )
+    runner = runner_of(environ)
+    if lifeline := environ.get("SHIFTLOCK_LIFELINE"):  # of a clock: its children end in good order when it dies
+        runner.stop.request_at_end_of(int(lifeline))
+    return runner.run(job, delivery)
+
+
+def runner_of(environ: Mapping[str, str], *, waits: bool = True) -> Runner:
+    """What runs jobs in this process until a signal stops it. waits: see `Runner`.
+
+    The main thread must call this. Raises InvalidSettings.
+    """
     settings = read_settings(environ)
     log = open_log()
-    stop = stop_on_signal()
-    if lifeline := environ.get("SHIFTLOCK_LIFELINE"):  # of a clock: its children end in good order when it dies
-        stop.request_at_end_of(int(lifeline))
-    runner = Runner(
+    return Runner(
         settings=settings,
         observers=(MetricsObserver(settings.environment), LogObserver(log)),
         log=log,
-        stop=stop,
+        stop=stop_on_signal(),
         compute=compute_of(environ),
         log_link=log_link(environ),
+        waits=waits,
+        catalogue=SCHEDULE,
     )
-    return runner.run(job, delivery)
 
 
 def compute_of(environ: Mapping[str, str]) -> str:

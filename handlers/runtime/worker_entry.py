@@ -18,15 +18,11 @@ from handlers.queues.clients import open_client
 from handlers.runtime.consume import Consumer, open_consumer
 from handlers.runtime.hold import Hold
 from handlers.runtime.inbox import NoAnswer, Received
-from handlers.runtime.log_link import log_link
-from handlers.runtime.logs import LogObserver, open_log
-from handlers.runtime.metrics import MetricsObserver
 from handlers.runtime.report import EXIT_BAD_INPUT
 from handlers.runtime.retry import full_jitter
-from handlers.runtime.runner import Runner
-from handlers.runtime.settings import InvalidSettings, read_settings
+from handlers.runtime.settings import InvalidSettings
 from handlers.runtime.stop import Stop
-from handlers.runtime.task_entry import compute_of, stop_on_signal
+from handlers.runtime.task_entry import runner_of
 from handlers.schedule import SCHEDULE
 
 # Seconds that SQS keeps a call waiting for a message: its most ("Short and long polling", Amazon SQS developer guide).
@@ -104,20 +100,8 @@ def open_worker(arguments: list[str], environ: Mapping[str, str]) -> Worker:
     if len(arguments) != 1:
         raise UnknownJob(" ".join(arguments), tuple(job.name for job in SCHEDULE))
     job = SCHEDULE.find(arguments[0])
-    settings = read_settings(environ)
-    log = open_log()
-    stop = stop_on_signal()
-    runner = Runner(
-        settings=settings,
-        observers=(MetricsObserver(settings.environment), LogObserver(log)),
-        log=log,
-        stop=stop,
-        compute=compute_of(environ),
-        log_link=log_link(environ),
-        waits=False,
-        catalogue=SCHEDULE,
-    )
-    return Worker(open_consumer(job, runner, _sqs), stop)
+    runner = runner_of(environ, waits=False)
+    return Worker(open_consumer(job, runner, _sqs), runner.stop)
 
 
 def _sqs() -> Any:

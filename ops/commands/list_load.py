@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from handlers.declaration.catalogue import Catalogue
-from handlers.declaration.job import Job
-from handlers.declaration.load import CPU_UNITS, Peak, peak, starts
-from handlers.declaration.placement import place
+from handlers.declaration.load import Peak, peak, starts, workers_vcpu
 from infra.environment import Environment
 from infra.environments import ENVIRONMENTS
 from ops.as_json import print_json
@@ -69,17 +67,7 @@ def _need(catalogue: Catalogue, environment: Environment, begin: datetime, end: 
         return Need()
     jobs = [job for job in catalogue if job.name not in environment.schedules_off]
     ticks = peak([job for job in jobs if job.scheduled], begin, end, lambda_ceiling=environment.lambda_ceiling)
-    return Need(ticks, _workers(environment, jobs))
-
-
-def _workers(environment: Environment, jobs: Iterable[Job]) -> Mapping[str, float]:
-    """The vCPU of all workers that each queue may have at once: one for each run that may go on."""
-    found = {
-        job.name: (place(job, lambda_ceiling=environment.lambda_ceiling).cpu or 0) * job.queue.concurrency / CPU_UNITS
-        for job in jobs
-        if job.queue is not None
-    }
-    return {name: vcpu for name, vcpu in found.items() if vcpu}
+    return Need(ticks, workers_vcpu(jobs, lambda_ceiling=environment.lambda_ceiling))
 
 
 def _line(environment: Environment, need: Need) -> str:

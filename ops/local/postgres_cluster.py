@@ -136,7 +136,7 @@ class Cluster:
                 with suppress(ProcessLookupError):
                     os.kill(postmaster, shutdown)
                 told = postmaster
-            time.sleep(PAUSE)
+            time.sleep(PAUSE)  # a lock tells nobody that it is free
         return True
 
     def _postmaster(self) -> int | None:

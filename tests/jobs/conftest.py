@@ -1,6 +1,6 @@
 """A small platform in a database of the test's own, and the real runner over the real ledger."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import LiteralString
@@ -18,7 +18,10 @@ from handlers.runtime.settings import DatabaseUrl, Settings
 from handlers.runtime.stop import Stop
 from handlers.schedule import SCHEDULE
 from ops.local.platform.load import load
+from ops.local.pos.server import PosServer
 from tests.jobs.fixture_types import FailOnce, RunJob
+from tests.jobs.inventory import counting
+from tests.pos.clock import Clock
 
 AT_ONCE = Retry(attempts=2, base=timedelta(milliseconds=1), cap=timedelta(milliseconds=1))
 
@@ -83,3 +86,16 @@ def fail_once(database: psycopg.Connection) -> FailOnce:
         )
 
     return arm
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """What time it is for the POS."""
+    return Clock()
+
+
+@pytest.fixture
+def server(clock: Clock, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PosServer]:
+    """The POS of the restaurants on this test's database."""
+    with counting(database_url, monkeypatch.setenv, clock) as server:
+        yield server

@@ -1,6 +1,5 @@
 """Pulls of stock under each failure of the POS: nothing is skipped, nothing counts twice."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import LiteralString
 
@@ -12,7 +11,7 @@ from handlers.runtime.stop import Stop
 from ops.local.pos.faults import Fault
 from ops.local.pos.server import PosServer
 from tests.jobs.fixture_types import FailOnce
-from tests.jobs.inventory import asked, counting, cursors, different, pull, restaurant_items
+from tests.jobs.inventory import asked, cursors, different, pull, restaurant_items
 from tests.pos.clock import Clock
 
 BUSY = 1  # it is counted by the minute, and has more than one page
@@ -21,19 +20,6 @@ STEPS = """
 select attempt, count(*) from shiftlock.run_steps join shiftlock.job_attempts using (run_id, fence)
 group by attempt order by attempt
 """
-
-
-@pytest.fixture
-def clock() -> Clock:
-    """What time it is for the POS."""
-    return Clock()
-
-
-@pytest.fixture
-def server(clock: Clock, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PosServer]:
-    """The POS of the restaurants on this test's database."""
-    with counting(database_url, monkeypatch.setenv, clock) as server:
-        yield server
 
 
 def test_a_page_that_cannot_be_used_costs_the_attempt_and_the_next_one_goes_on_at_that_page(

@@ -1,6 +1,6 @@
 """Pulls that meet another one of the same restaurant, or a POS that takes back what it said."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from threading import Barrier, Thread
 
 import httpx
@@ -15,26 +15,13 @@ from handlers.pos.errors import CursorExpired
 from handlers.pos.page import StockPage
 from ops.local.pos.faults import Fault
 from ops.local.pos.server import PosServer
-from tests.jobs.inventory import asked, claimed, counting, cursors, different
+from tests.jobs.inventory import asked, claimed, cursors, different
 from tests.pos.clock import Clock
 
 BUSY = 1  # it is counted by the minute, and has more than one page
 STOCK = "select id, on_hand from platform.stock where restaurant_id <> %s order by id"
 SYNC = "select cursor, etag, changes, synced_at from platform.pos_sync where restaurant_id = %s"
 TAKE_OVER = "update shiftlock.job_runs set fence = nextval('shiftlock.fence') where run_key = %s"
-
-
-@pytest.fixture
-def clock() -> Clock:
-    """What time it is for the POS."""
-    return Clock()
-
-
-@pytest.fixture
-def server(clock: Clock, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PosServer]:
-    """The POS of the restaurants on this test's database."""
-    with counting(database_url, monkeypatch.setenv, clock) as server:
-        yield server
 
 
 def asking(pos: Pos, restaurant: int) -> Ask:

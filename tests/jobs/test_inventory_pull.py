@@ -1,32 +1,16 @@
 """The stock of one restaurant against what the POS counts, found another way."""
 
-from collections.abc import Iterator
-
 import psycopg
-import pytest
 
 from handlers.runtime.report import Result
 from ops.local.pos.faults import Fault
 from ops.local.pos.server import PosServer
-from tests.jobs.inventory import asked, counting, cursors, different, pull, restaurant_items
+from tests.jobs.inventory import asked, cursors, different, pull, restaurant_items
 from tests.pos.clock import Clock
 
 BUSY, DAILY = 1, 3  # restaurants that are counted by the minute and once a day; both have more than one page
 STOCK = "select id, on_hand from platform.stock where restaurant_id <> %s order by id"
 SYNC = "select cursor, etag, changes, synced_at from platform.pos_sync where restaurant_id = %s"
-
-
-@pytest.fixture
-def clock() -> Clock:
-    """What time it is for the POS."""
-    return Clock()
-
-
-@pytest.fixture
-def server(clock: Clock, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PosServer]:
-    """The POS of the restaurants on this test's database."""
-    with counting(database_url, monkeypatch.setenv, clock) as server:
-        yield server
 
 
 def test_every_count_of_the_restaurant_is_taken_over_and_no_other_is_touched(

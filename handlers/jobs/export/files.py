@@ -96,7 +96,7 @@ def _csv(sink: Sink, table: Table) -> Iterator[Callable[[Any], None]]:
 def _dropped_on_failure(sink: Sink) -> Iterator[None]:
     try:
         yield
-    except BaseException:
+    except BaseException:  # an interruption, too: half a file must never be completed
         sink.drop()
         raise
 

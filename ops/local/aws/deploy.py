@@ -96,7 +96,7 @@ def _settled(cloudformation: Any, stack: str) -> Mapping[str, Any]:
             return {"StackStatus": "DELETE_COMPLETE"}
         if not described["StackStatus"].endswith("_IN_PROGRESS"):
             return described
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        time.sleep(SECONDS_BETWEEN_LOOKS)  # a stack tells nobody that it has settled
     raise LocalDeployError(stack, "unfinished", [f"not settled within {SECONDS_TO_DEPLOY:.0f} s"])
 
 

@@ -66,7 +66,7 @@ def _invoke(func: dict[str, Any], event: Any, courier: Courier, region: str) -> 
         attempts = 1 + (DEFAULT_RETRIES if retries is None else int(retries))
         for attempt in range(1, attempts + 1):
             if attempt > 1:
-                time.sleep(SECONDS_BEFORE_RETRY)
+                time.sleep(SECONDS_BEFORE_RETRY)  # as Lambda does, and in a thread of this call alone
             result = lambda_svc._execute_function(func, event)
             if not result.get("error"):
                 break

@@ -78,7 +78,7 @@ class Mappings:
                 return
         except (BotoCoreError, ClientError) as error:
             logger.warning("nothing is received for %s: %s", mapping["FunctionName"], error)
-            time.sleep(SECONDS_OF_LONG_POLL)
+            time.sleep(SECONDS_OF_LONG_POLL)  # what a call that comes through would have taken
             return
         if messages:
             batches.begin()
@@ -108,12 +108,12 @@ class Mappings:
             with self._under_way.until_done(), request_scope(ACCOUNT, self._region):
                 try:
                     failed = self._work(mapping, queue, messages)
-                except Exception:
+                except Exception:  # whatever it is, the queue goes on to be polled
                     # The last frame of a thread: what is not deleted comes back, as after a call that failed.
                     logger.exception("a batch for %s was not worked on", mapping["FunctionName"])
                     failed = True
             if failed:
-                time.sleep(SECONDS_AFTER_AN_ERROR)
+                time.sleep(SECONDS_AFTER_AN_ERROR)  # Lambda, too, slows down for a function that fails
 
     def _work(self, mapping: Json, queue: str, messages: Sequence[Json]) -> bool:
         """Calls the function, and deletes what it has done; whether the call failed as a whole."""

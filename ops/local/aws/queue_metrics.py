@@ -32,7 +32,7 @@ class QueueMetrics:
 
     def _tell_for_ever(self) -> None:
         while True:
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+            time.sleep(SECONDS_BETWEEN_LOOKS)  # metrics are told by the clock
             try:
                 self.tell(time.time())
             except (BotoCoreError, ClientError) as error:

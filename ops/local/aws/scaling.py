@@ -106,7 +106,7 @@ class Scaling:
 
     def _scale_for_ever(self) -> None:
         while True:
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+            time.sleep(SECONDS_BETWEEN_LOOKS)  # a queue tells nobody how full it is
             for target in list(self._targets.values()):
                 try:
                     self._scale(target, time.monotonic())

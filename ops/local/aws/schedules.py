@@ -88,11 +88,11 @@ class Schedules:
 
     def _sweep_for_ever(self) -> None:
         while True:
-            time.sleep(SECONDS_BETWEEN_SWEEPS)
+            time.sleep(SECONDS_BETWEEN_SWEEPS)  # ticks come by the clock
             try:
                 self.fire_due(datetime.now(UTC))
-            except Exception:
-                # The last frame of the thread that keeps all schedules: one broken record must not stop the rest.
+            except Exception:  # one broken record must not stop the rest
+                # The last frame of the thread that keeps all schedules.
                 logger.exception("a sweep of the schedules failed")
 
 

@@ -59,8 +59,8 @@ class Targets:
         except Undeliverable as error:
             logger.warning("%s did not start its target: %s", rule["Arn"], error)
             self._bury(target, event, rule, str(error))
-        except Exception:
-            # The last frame of a pool thread: whatever it is, one target must not take the others with it.
+        except Exception:  # whatever it is, one target must not take the others with it
+            # The last frame of a pool thread.
             logger.exception("%s did not start its target", rule["Arn"])
         return []
 

@@ -49,13 +49,12 @@ def function_of(database_url: str, monkeypatch: pytest.MonkeyPatch, log: Logger)
     """Make this process the function of a job."""
 
     def set_up(job: Job, post: Post, url: str = database_url) -> None:
-        for entry in ("queue_entry", "lambda_entry"):
-            monkeypatch.setattr(f"handlers.runtime.{entry}.SCHEDULE", declare(job))
+        monkeypatch.setattr("handlers.runtime.lambda_entry.SCHEDULE", declare(job))
         variables = environment(url, SHIFTLOCK_JOB="sample", SHIFTLOCK_QUEUES=post.base, AWS_DEFAULT_REGION=REGION)
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setattr("handlers.runtime.queue_entry._sqs", lambda: post.sqs)
-        monkeypatch.setattr("handlers.runtime.queue_entry.open_log", lambda: log)
+        monkeypatch.setattr("handlers.runtime.lambda_entry.open_log", lambda: log)
         monkeypatch.setattr("handlers.runtime.attempt.full_jitter", lambda: 0.5)
 
     return set_up
