@@ -16,13 +16,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parent.parent
-TESTS = ("tests/guard", "tests/runtime/test_runner.py", "tests/runtime/test_meeting_runs.py")
+TESTS = ("tests/guard", "tests/runtime/test_runner.py", "tests/runtime/test_meeting_runs.py", "tests/runtime/test_fan_out.py")
 
-# What makes a write somebody's own: the fence, the state it moves from, and the end of the lease.
+# What makes a write somebody's own: the fence, the state it moves from, the wait for children, the end of the lease.
 CONDITIONS = (
     r"fence = %\(fence\)s(?=[\s;)])",
     r"holder = %\(holder\)s(?=[\s;)])",
     r"lease_until <= clock_timestamp\(\)",
+    r"run\.may_fail is not null",
     r"(?<=where id = %\(run_id\)s and )status in \([^)]*\)",
 )
 
@@ -37,7 +38,7 @@ class Mutation:
 
     def text(self, source: str) -> str:
         """The condition, with the statement it stands in."""
-        names = re.findall(r"^([A-Z_]+) = \"\"\"", source[: self.start], re.MULTILINE)
+        names = re.findall(r"^([A-Z_]+) = f?\"\"\"", source[: self.start], re.MULTILINE)
         return f"{self.file.relative_to('handlers/guard')} {names[-1]}: {source[self.start : self.end]}"
 
     def applied(self, source: str) -> str:
@@ -49,7 +50,7 @@ def mutations() -> Iterator[Mutation]:
     """Every condition in every SQL constant of the guard."""
     for path in sorted((ROOT / "handlers/guard").glob("*.py")):
         source = path.read_text()
-        for statement in re.finditer(r"^[A-Z_]+ = \"\"\"(.*?)\"\"\"", source, re.MULTILINE | re.DOTALL):
+        for statement in re.finditer(r"^[A-Z_]+ = f?\"\"\"(.*?)\"\"\"", source, re.MULTILINE | re.DOTALL):
             for pattern in CONDITIONS:
                 for found in re.finditer(pattern, statement[1]):
                     # An assignment is no condition.
