@@ -20,8 +20,9 @@ setup: $(READY) ## install what everything else needs (done by itself when it is
 run: $(READY) ## the whole platform on this machine; UNTIL=settled ends it once every job has succeeded
 	@$(RUN)python -m ops.local.run $(if $(UNTIL),--until $(UNTIL))
 
+# Hundreds of processes are started by tests: without bytecode, each would compile what it imports of ours.
 test: $(READY) ## all tests, against real PostgreSQL and the synthesised templates
-	@$(RUN)python -m pytest -n 3 $(ARGS)
+	@env -u PYTHONDONTWRITEBYTECODE $(RUN)python -m pytest -n 3 $(ARGS)
 
 check: $(READY) ## format, lint, types, import contracts
 	@$(RUN)ruff format --check .

@@ -78,9 +78,11 @@ def populate(
 
     Raises InvalidEnvironments, UnknownEnvironment, HostBundle.
     """
-    for environment in choose(checked(environments, catalogue), scope.node.try_get_context("env")):
+    chosen = choose(checked(environments, catalogue), scope.node.try_get_context("env"))
+    for environment in chosen:
         if environment.protected and bundle.platform == "host":
             raise HostBundle(environment.name)
+    for environment in chosen:
         data = DataStack(scope, environment, catalogue)
         migrate = MigrateStack(scope, environment, data, bundle)
         jobs = JobsStack(scope, environment, catalogue, data, bundle)

@@ -16,7 +16,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parent.parent
-TESTS = ("tests/guard", "tests/runtime/test_runner.py", "tests/runtime/test_meeting_runs.py", "tests/runtime/test_fan_out.py")
+TESTS = (
+    "tests/guard",
+    "tests/runtime/test_runner.py",
+    "tests/runtime/test_meeting_runs.py",
+    "tests/runtime/test_fan_out.py",
+)
 
 # What makes a write somebody's own: the fence, the state it moves from, the wait for children, the end of the lease.
 CONDITIONS = (

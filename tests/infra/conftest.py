@@ -13,10 +13,12 @@ from handlers.declaration.duration import minutes
 from handlers.declaration.job import LONGEST_NAME, Job
 from handlers.declaration.queue import Queue
 from handlers.schedule import SCHEDULE
+from infra.bundle import ensure
 from infra.environment import Environment
 from infra.environments import ENVIRONMENTS
 from infra.node import use_bundled_node
 from infra.surroundings import GivenDatabase, GivenNetwork, OwnDatabase, OwnNetwork
+from tests.infra.app_process import OFFLINE, run
 from tests.infra.templates import Template, read, synthesise
 
 use_bundled_node()
@@ -50,10 +52,18 @@ BY_CLOCK = Environment(
 
 
 @pytest.fixture(scope="session")
-def outdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The cloud assembly of all our environments."""
+def bundled() -> None:
+    """Both bundles are built: nothing after that needs the network."""
+    ensure("arm64")
+    ensure("host")
+
+
+@pytest.fixture(scope="session")
+def outdir(bundled: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cloud assembly of all our environments, from `python app.py` without any network."""
     folder = tmp_path_factory.mktemp("assembly") / "cdk.out"
-    synthesise(folder, ENVIRONMENTS, SCHEDULE)
+    done = run("--output", str(folder), **OFFLINE)
+    assert (done.returncode, done.stderr) == (0, "")
     return folder
 
 

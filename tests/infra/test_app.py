@@ -7,33 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from infra.bundle import ensure
 from infra.node import use_bundled_node
 from infra.packages import ROOT
-
-DEAD = "http://127.0.0.1:9"
-
-
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run app.py with PATH, HOME and what is given as its whole environment."""
-    bare = {"PATH": os.defpath, "HOME": os.environ["HOME"]}
-    command = [sys.executable, str(ROOT / "app.py"), *arguments]
-    return subprocess.run(command, cwd=ROOT, env=bare | environment, capture_output=True, text=True, check=False)
+from tests.infra.app_process import run
 
 
-@pytest.fixture(scope="module")
-def bundled() -> None:
-    """Both bundles are built: nothing after that needs the network."""
-    ensure("arm64")
-    ensure("host")
-
-
-@pytest.mark.usefixtures("bundled")
-def test_it_needs_no_account_no_network_no_docker_and_no_environment(tmp_path: Path) -> None:
-    offline = {"UV_OFFLINE": "1", "HTTPS_PROXY": DEAD, "HTTP_PROXY": DEAD, "ALL_PROXY": DEAD}
-    done = run("--output", str(tmp_path / "out"), **offline)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert {path.name for path in (tmp_path / "out").glob("*.template.json")} == {
+def test_it_needs_no_account_no_network_no_docker_and_no_environment(outdir: Path) -> None:
+    """The templates that all these tests look at are made so."""
+    assert {path.name for path in outdir.glob("*.template.json")} == {
         f"shiftlock-{environment}-{part}.template.json"
         for environment in ("dev", "staging", "prod")
         for part in ("alarms", "data", "jobs", "migrate")

@@ -55,7 +55,7 @@ def troubled(*, clock: bool = False) -> Scenario:
             job("berlin", schedule=cron("30 2 * * ? *", zone="Europe/Berlin"), spread=minutes(10)),
         ).catalogue,
         start=datetime(2025, 3, 30, tzinfo=UTC),
-        end=datetime(2025, 3, 31, tzinfo=UTC),
+        end=datetime(2025, 3, 30, 14, tzinfo=UTC),
         outages=down(datetime(2025, 3, 30, 9, 7, tzinfo=UTC), minutes(93)),
         faults=TROUBLE if not clock else replace(TROUBLE, lost=0, duplicate=0),
         clock=clock,
@@ -69,7 +69,7 @@ def test_passes_that_are_left_out_would_have_changed_nothing(server_url: str, st
     all_of_them, many = ledger(replace(day, every_pass=True), server_url)
     assert some == all_of_them
     assert few < many
-    assert many >= 24 * 60 - 93
+    assert many >= 14 * 60 - 93
 
 
 def test_a_ledger_without_its_checks_comes_to_the_same(server_url: str) -> None:
