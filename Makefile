@@ -22,7 +22,7 @@ run: $(READY) ## the whole platform on this machine; UNTIL=settled ends it once 
 
 # Hundreds of processes are started by tests: without bytecode, each would compile what it imports of ours.
 test: $(READY) ## all tests, against real PostgreSQL and the synthesised templates
-	@env -u PYTHONDONTWRITEBYTECODE $(RUN)python -m pytest -n 3 $(ARGS)
+	@env -u PYTHONDONTWRITEBYTECODE $(RUN)python -m pytest -n 4 $(ARGS)
 
 check: $(READY) ## format, lint, types, import contracts
 	@$(RUN)ruff format --check .

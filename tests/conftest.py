@@ -1,5 +1,6 @@
 """Databases for all tests. Each test process has servers of its own, started when a test first asks for one."""
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -26,6 +27,20 @@ def pytest_configure(config: pytest.Config) -> None:
     if not may_vanish():
         lacking[here / "guard/test_vanished.py"] = "a Linux that lets this user filter sockets (CAP_NET_ADMIN)"
     config.pluginmanager.register(LeftOut(lacking), NAME)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect without a look for garbage, and keep what was collected out of every later one.
+
+    The first takes a sixth less time; and a process that a test forks would otherwise write to all of it.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
