@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from handlers.aws_clients import open_client
 from handlers.declaration.job import Job
 from handlers.queues.address import DEAD_LETTERS, FIFO
 from handlers.schedule import SCHEDULE
@@ -47,9 +48,7 @@ class QueuePlace:
             from ops.local.aws.settings import Settings
 
             return client(service, self.endpoint, Settings(Path()).region)
-        from boto3.session import Session
-
-        return Session().client(service, region_name=self.environment.region)  # type: ignore[call-overload]
+        return open_client(service, region=self.environment.region)
 
     @property
     def remedy(self) -> str:

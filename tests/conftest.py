@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from moto.core.config import default_user_config
 from xdist.remote import Producer  # type: ignore[import-untyped]
 
 from tests.databases import Server, Template, found_servers, migrated_template
@@ -16,6 +17,8 @@ from tests.guard.vanishing import may_vanish
 from tests.left_out import NAME, LeftOut
 from tests.sharing import BySharing
 
+# Else each test would begin with a new session of boto3, which reads the endpoints of all of AWS.
+default_user_config["core"]["reset_boto3_session"] = False
 SERVERS = found_servers()
 POOLED = ("guard/test_pooler.py", "guard/test_pooled_runs.py", "ops/test_doctor_pooled.py")
 

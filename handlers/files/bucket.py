@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from handlers.aws_clients import open_client
 from handlers.files.answers import our_errors
 from handlers.files.errors import NoSuchFile, TooLarge
 from handlers.files.multipart import PART, MultipartWriter
@@ -80,20 +81,15 @@ class Bucket:
 
 
 def open_bucket(name: str) -> Bucket:
-    """The bucket of that name with a client of its own, in the region and with the credentials of the process.
-
-    boto3 is imported here: only a job that has to do with files waits for it.
-    """
-    import boto3
-    from botocore.config import Config
-
-    config = Config(
+    """The bucket of that name with a client of its own, in the region and with the credentials of the process."""
+    s3 = open_client(
+        "s3",
         connect_timeout=3,  # seconds
         read_timeout=20,  # between two pieces of an answer
         retries={"mode": "standard", "total_max_attempts": 4},
         signature_version="s3v4",  # what a link needs in every region
     )
-    return Bucket(name, boto3.client("s3", config=config))
+    return Bucket(name, s3)
 
 
 def _stored(key: str, answer: GetObjectOutputTypeDef | HeadObjectOutputTypeDef) -> Stored:

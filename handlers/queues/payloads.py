@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from handlers.queues.clients import open_client
+from handlers.queues.clients import one_try
 
 FOLDER = "payloads/"
 LARGEST = 100_000_000  # bytes: a job has it in memory as a whole
@@ -92,4 +92,4 @@ def fetch(place: str, *, job: str, bucket: str, s3: Any = None) -> dict[str, Any
 
 
 def _open() -> Any:
-    return open_client("s3", connect=CONNECT, read=READ)
+    return one_try("s3", connect=CONNECT, read=READ)

@@ -16,7 +16,7 @@ from handlers.declaration.duration import seconds
 from handlers.declaration.job import Job
 from handlers.declaration.queue import LONGEST_DELAY
 from handlers.queues.address import NoQueue, queue_url, region_of
-from handlers.queues.clients import open_client
+from handlers.queues.clients import one_try
 from handlers.queues.errors import DelayNotAllowed, NotSent, PartitionNeeded
 from handlers.queues.message import Message, group_of, sending_id
 from handlers.queues.payloads import LARGEST, PayloadTooLarge, keep, too_large
@@ -100,7 +100,7 @@ class Publisher:
     @cached_property
     def sqs(self) -> Any:
         """The client for SQS. Its timeouts are short: SQS answers at once or not at all."""
-        return self._given_sqs or open_client("sqs", connect=2, read=5, region=region_of(self._queues or ""))
+        return self._given_sqs or one_try("sqs", connect=2, read=5, region=region_of(self._queues or ""))
 
     def _check_size(self, message: Message, body: str) -> None:
         size = len(body.encode())

@@ -12,7 +12,7 @@ from typing import Any
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, SqsFifoPartialProcessor
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
-from handlers.queues.clients import open_client
+from handlers.queues.clients import one_try
 from handlers.runtime import lambda_entry
 from handlers.runtime.consume import Consumer, open_consumer
 from handlers.runtime.inbox import Received, of_record
@@ -103,4 +103,4 @@ def _processor(*, fifo: bool) -> BatchProcessor:
 
 @cache
 def _sqs() -> Any:
-    return open_client("sqs", connect=CALL_TIMEOUT, read=CALL_TIMEOUT)
+    return one_try("sqs", connect=CALL_TIMEOUT, read=CALL_TIMEOUT)

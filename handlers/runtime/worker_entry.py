@@ -14,7 +14,7 @@ from typing import Any
 from handlers.declaration.catalogue import UnknownJob
 from handlers.declaration.queue_limits import WORKER_BEAT
 from handlers.queues.address import NoQueue
-from handlers.queues.clients import open_client
+from handlers.queues.clients import one_try
 from handlers.runtime.consume import Consumer, open_consumer
 from handlers.runtime.hold import Hold
 from handlers.runtime.inbox import NoAnswer, Received
@@ -105,7 +105,7 @@ def open_worker(arguments: list[str], environ: Mapping[str, str]) -> Worker:
 
 
 def _sqs() -> Any:
-    return open_client("sqs", connect=CONNECT_TIMEOUT, read=READ_TIMEOUT)
+    return one_try("sqs", connect=CONNECT_TIMEOUT, read=READ_TIMEOUT)
 
 
 if __name__ == "__main__":

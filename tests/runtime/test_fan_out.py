@@ -115,7 +115,7 @@ def test_the_delay_of_the_queue_itself_is_not_waited_for_twice(
 def test_what_goes_wrong_after_its_end_is_no_failure_of_the_run(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handlers.queues.publish.open_client", lambda *names, **timeouts: 1 / 0)
+    monkeypatch.setattr("handlers.queues.publish.one_try", lambda *names, **timeouts: 1 / 0)
     report = run(parent("send_one_for_each_tenant"), database_url, others=[CHILD], queues=BASE)
     assert (report.result, report.status) == (Result.SUCCEEDED, "running")
 

@@ -22,9 +22,13 @@ def client(service: str, endpoint: str, region: str) -> Any:
 
 @cache
 def _client(service: str, endpoint: str, region: str) -> Any:
-    session = boto3.session.Session(
+    return _session().client(service, region_name=region, endpoint_url=endpoint, config=_CONFIG)
+
+
+@cache
+def _session() -> Any:
+    # One for all: a session reads the endpoints of all of AWS, which takes longer than most that is asked of a client.
+    return boto3.session.Session(
         aws_access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
         aws_secret_access_key=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
-        region_name=region,
     )
-    return session.client(service, endpoint_url=endpoint, config=_CONFIG)  # type: ignore[call-overload]

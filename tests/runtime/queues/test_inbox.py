@@ -12,7 +12,7 @@ import pytest
 from aws_lambda_powertools.logging import Logger
 from botocore.stub import ANY, Stubber
 
-from handlers.queues.clients import open_client
+from handlers.queues.clients import one_try
 from handlers.runtime.inbox import Inbox, NoAnswer, Received, of_answer, visible_in
 
 URL = "https://sqs.eu-central-1.amazonaws.com/123456789012/test-sample"
@@ -110,7 +110,7 @@ def test_a_call_that_comes_nowhere_is_made_once_by_who_gives_up_and_is_said_once
         monkeypatch.setenv(name, "eu-central-1")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
-        inbox = Inbox(URL, DEAD, log, lambda: open_client("sqs", connect=0.2, read=0.2), gives_up=True)
+        inbox = Inbox(URL, DEAD, log, lambda: one_try("sqs", connect=0.2, read=0.2), gives_up=True)
         assert [inbox.hide(MESSAGE, WAIT) for _ in range(3)] == ["unheard"] * 3
         assert not inbox.bury(MESSAGE, reason="it failed", job="sample", run_id=7)
         silent.settimeout(5)
@@ -125,7 +125,7 @@ def test_a_worker_goes_on_asking(log: Logger, written: StringIO, monkeypatch: py
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
         monkeypatch.setenv(name, "eu-central-1")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    inbox = Inbox(URL, DEAD, log, lambda: open_client("sqs", connect=0.2, read=0.2))
+    inbox = Inbox(URL, DEAD, log, lambda: one_try("sqs", connect=0.2, read=0.2))
     assert [inbox.delete(MESSAGE) for _ in range(2)] == ["unheard"] * 2
     assert levels(written) == ["WARNING"] * 2
     with pytest.raises(NoAnswer, match=r"receive_message of https://sqs.*127\.0\.0\.1:1") as caught:
@@ -139,7 +139,7 @@ def test_a_client_that_cannot_be_made_is_no_answer_either(
     for name in ("AWS_DEFAULT_REGION", "AWS_REGION"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    inbox = Inbox(URL, DEAD, log, lambda: open_client("sqs", connect=0.2, read=0.2), gives_up=True)
+    inbox = Inbox(URL, DEAD, log, lambda: one_try("sqs", connect=0.2, read=0.2), gives_up=True)
     assert inbox.hide(MESSAGE, WAIT) == "unheard"
     assert "region" in written.getvalue()
 
