@@ -4,7 +4,10 @@ Whoever starts it keeps the other end of a pipe, so it ends when its parent does
 """
 
 import argparse
+import os
+import select
 import signal
+import socket
 import sys
 from types import FrameType
 
@@ -24,14 +27,24 @@ def main() -> int:
     try:
         with pos(given.restaurants, seed=given.seed, port=given.port) as url:
             print(url, flush=True)
-            while sys.stdin.buffer.read(4096):
-                continue
+            _wait_for_the_end_of_input()
     except KeyboardInterrupt:
         return 0
     except (OSError, OverflowError) as error:
         print(f"pos: port {given.port} of 127.0.0.1: {error}; choose another", file=sys.stderr)
         return 1
     return 0
+
+
+def _wait_for_the_end_of_input() -> None:
+    # A plain read would sleep through a signal that comes a moment before it: Python handles it only after the read.
+    heard, rung = socket.socketpair()
+    rung.setblocking(False)
+    signal.set_wakeup_fd(rung.fileno())
+    while True:
+        ready, _, _ = select.select([sys.stdin, heard], [], [])
+        if sys.stdin in ready and not os.read(sys.stdin.fileno(), 4096):
+            return
 
 
 def _end(number: int, frame: FrameType | None) -> None:
