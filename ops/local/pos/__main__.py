@@ -39,7 +39,7 @@ def main() -> int:
 def _wait_for_the_end_of_input() -> None:
     # A plain read would sleep through a signal that comes a moment before it: Python handles it only after the read.
     heard, rung = socket.socketpair()
-    rung.setblocking(False)
+    os.set_blocking(rung.fileno(), False)
     signal.set_wakeup_fd(rung.fileno())
     while True:
         ready, _, _ = select.select([sys.stdin, heard], [], [])
