@@ -14,6 +14,8 @@ from tests.left_out import NAME, LeftOut
 def pytest_configure(config):
     config.pluginmanager.register(LeftOut({Path(__file__).with_name("test_far.py"): "a far machine"}), NAME)
 """
+# Else it would clear up after earlier runs of all tests, which takes its time.
+PRIVATE = ("-o", "tmp_path_retention_count=1000")
 LINE = "test_far.py, which needs a far machine"
 
 
@@ -39,7 +41,7 @@ def test_nothing_is_said_when_nothing_was_left_out(suite: Path) -> None:
 
 def _report(suite: Path, *arguments: str) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", suite, *arguments],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", suite, *PRIVATE, *arguments],
         cwd=suite,
         env={"PYTHONPATH": str(ROOT)},
         capture_output=True,
