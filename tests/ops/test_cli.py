@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 from handlers.declaration.catalogue import InvalidSchedule
 from handlers.guard.errors import SchemaTooOld
 from handlers.guard.session import SCHEMA_NEEDED
-from ops.configured import LOCAL_URL, remedy
+from ops.configured import LOCAL_URL, URL, remedy
 from ops.exits import refusal
 from tests.ops.command import JOBS, Jobs, by_process
 
@@ -154,8 +154,11 @@ class TestWithoutAUsableLedger:
         assert done.err.startswith("jobs: database ledger at /nonexistent:5432 unavailable: ")
         assert done.err.endswith("; check SHIFTLOCK_DATABASE_URL\n")
 
-    def test_a_connection_string_that_cannot_be_read_is_refused_without_showing_it(self, arguments: list[str]) -> None:
-        done = by_process("postgresql://jobs:secret@[", *arguments)
+    def test_a_connection_string_that_cannot_be_read_is_refused_without_showing_it(
+        self, jobs_without_database: Jobs, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+    ) -> None:
+        monkeypatch.setenv(URL, "postgresql://jobs:secret@[")
+        done = jobs_without_database(*arguments)
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
         assert "SHIFTLOCK_DATABASE_URL is no libpq connection string" in done.err
         assert "secret" not in done.err

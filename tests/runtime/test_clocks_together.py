@@ -129,11 +129,11 @@ def clocks(url: str) -> Iterator[Clocks]:
 
 
 def five_days(scratch: Scratch, running: Clocks, chance: random.Random) -> None:
-    """Let time go by in steps of up to 40 minutes, and a few looks more at the end."""
+    """Let time go by in steps of up to an hour, and a few looks more at the end."""
     clock = scratch.clock
     running.all_look(random.Random(0))  # noqa: S311  # they begin with the jobs' registration
     while clock.now < END:
-        clock.now = min(END, clock.now + timedelta(seconds=chance.randrange(20, 2400)))
+        clock.now = min(END, clock.now + timedelta(seconds=chance.randrange(20, 3600)))
         clock.strike()
         for _ in range(2):
             running.all_look(chance)
