@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from handlers.guard.answers import Overlap
-from handlers.guard.children import Settled, settle, settle_all
+from handlers.guard.children import PROGRESS, Settled, settle, settle_all
 from handlers.guard.intervene import cancel, retry
 from handlers.guard.outbox import NewRun, enqueue
 from handlers.guard.request import Ending
@@ -86,6 +86,21 @@ def test_it_stays_running_without_a_process_until_the_last_child_has_ended(
     result = {"days": 1, "children": 2, "succeeded": 2, "failed": 0}
     assert every_database.execute(PARENT).fetchone() == ("succeeded", result, None, {"done": 2, "total": 2}, None)
     assert settle(every_database, parent, failed=True) == []
+
+
+def test_children_that_have_ended_leave_a_parent_alone_that_is_still_at_its_own_work(
+    every_server_url: str, every_database: psycopg.Connection
+) -> None:
+    with guard_on(every_server_url) as guard:
+        parent = claimed(guard, request())
+        send(every_database, parent.run_id, "c0")
+        guard.renew(parent, {"done": 7, "total": 9})
+        end(every_database, "succeeded", "c0")
+        assert (settle(every_database, parent.run_id), settle_all(every_database)) == ([], ([], []))
+        assert every_database.execute(PROGRESS, {"parent": parent.run_id}).fetchall() == []
+        assert every_database.execute(PARENT).fetchone() == ("running", None, None, {"done": 7, "total": 9}, "holder-1")
+        guard.finish(parent, Ending(outcome="succeeded", status="running", may_fail=0.0))
+    assert [one.status for one in settle(every_database, parent.run_id)] == ["succeeded"]
 
 
 def test_the_next_tick_meets_it_as_a_run_that_goes_on(waits: Waits, every_server_url: str) -> None:
