@@ -28,7 +28,7 @@ CONDITIONS = (
     r"fence = %\(fence\)s(?=[\s;)])",
     r"holder = %\(holder\)s(?=[\s;)])",
     r"lease_until <= clock_timestamp\(\)",
-    r"run\.may_fail is not null",
+    r"run\.may_fail is not null|may_fail is null",
     r"(?<=where id = %\(run_id\)s and )status in \([^)]*\)",
 )
 

@@ -1,7 +1,8 @@
-"""Servers that listen on TCP (a Unix socket has no keepalives), a pooler before them, and users of the roles."""
+"""Servers that listen on TCP (a Unix socket has no keepalives), a pooler, users of the roles, runs that wait."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 
 import psycopg
 import pytest
@@ -10,6 +11,7 @@ from handlers.guard.roles import READER, RUNNER
 from ops.local.postgres import server
 from tests.databases import Server, Template, found_servers, migrated_template
 from tests.guard.logins import login
+from tests.guard.parents import Waits, waiting_parent
 from tests.guard.pgbouncer import pgbouncer
 
 
@@ -67,3 +69,9 @@ def runner(runner_url: str) -> Iterator[psycopg.Connection]:
 def reader(reader_url: str) -> Iterator[psycopg.Connection]:
     with psycopg.connect(reader_url, autocommit=True) as connection:
         yield connection
+
+
+@pytest.fixture
+def waits(every_server_url: str, every_database: psycopg.Connection) -> Waits:
+    """Makes a parent that waits for so many `children` and lets a share of them fail; its id."""
+    return partial(waiting_parent, every_server_url, every_database)

@@ -1,6 +1,5 @@
 """A run that waits for its children is ended by the last of them, once, whoever looks."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -8,70 +7,16 @@ import pytest
 
 from handlers.guard.answers import Overlap
 from handlers.guard.children import PROGRESS, Settled, settle, settle_all
-from handlers.guard.intervene import cancel, retry
 from handlers.guard.outbox import NewRun, enqueue
 from handlers.guard.request import Ending
 from handlers.guard.rescue import LostRun, rescue
 from tests.guard.holders import ask, claimed, guard_on, request
+from tests.guard.parents import Waits, end, send
 
-SET_STATUS = """
-update shiftlock.job_runs set status = %(status)s, finished_at = clock_timestamp() where run_key = any(%(keys)s)
-"""
 PARENT = (
     "select status, result, error_msg, progress, holder from shiftlock.job_runs where run_key = '2026-11-29T02:00Z'"
 )
 END_ONE = "update shiftlock.job_runs set status = 'cancelled', finished_at = clock_timestamp() where run_key = %s"
-
-Waits = Callable[..., int]
-
-
-@pytest.fixture
-def waits(every_server_url: str, every_database: psycopg.Connection) -> Waits:
-    """Makes a parent that waits for `children` and lets so many fail; its id."""
-
-    def make(children: int, may_fail: float = 0.0) -> int:
-        with guard_on(every_server_url) as guard:
-            parent = claimed(guard, request())
-            enqueue(
-                every_database,
-                "child",
-                [NewRun(f"c{number}") for number in range(children)],
-                sender=parent.run_id,
-                parent=parent.run_id,
-                message_lasts=None,
-            )
-            ending = Ending(outcome="succeeded", status="running", result={"days": 1}, may_fail=may_fail)
-            guard.finish(parent, ending)
-            return parent.run_id
-
-    return make
-
-
-def end(database: psycopg.Connection, status: str, *keys: str) -> None:
-    """Let these children end; what they went through does not matter here."""
-    database.execute("alter table shiftlock.job_runs disable trigger legal_moves")
-    database.execute(SET_STATUS, {"status": status, "keys": list(keys)})
-    database.execute("alter table shiftlock.job_runs enable trigger legal_moves")
-
-
-def send(database: psycopg.Connection, parent: int, key: str) -> None:
-    enqueue(database, "child", [NewRun(key)], sender=parent, parent=parent, message_lasts=None)
-
-
-def sent_out(url: str, database: psycopg.Connection, *keys: str) -> int:
-    """Runs that wait for another attempt, each a child of the one before, which has sent it out; the first one's id."""
-    ids: list[int] = []
-    for key, child in zip(keys, (*keys[1:], "last"), strict=True):
-        with guard_on(url) as guard:
-            run = claimed(guard, request(key, job="child" if ids else "nightly", tick=None, trigger="queue"))
-            send(database, run.run_id, child)
-            guard.finish(run, Ending(outcome="failed", status="pending"))
-            ids.append(run.run_id)
-    return ids[0]
-
-
-def statuses(database: psycopg.Connection) -> list[str]:
-    return [status for (status,) in database.execute("select status from shiftlock.job_runs order by id")]
 
 
 def test_it_stays_running_without_a_process_until_the_last_child_has_ended(
@@ -101,6 +46,15 @@ def test_children_that_have_ended_leave_a_parent_alone_that_is_still_at_its_own_
         assert every_database.execute(PARENT).fetchone() == ("running", None, None, {"done": 7, "total": 9}, "holder-1")
         guard.finish(parent, Ending(outcome="succeeded", status="running", may_fail=0.0))
     assert [one.status for one in settle(every_database, parent.run_id)] == ["succeeded"]
+
+
+def test_it_has_no_holder_to_lose(waits: Waits, every_database: psycopg.Connection) -> None:
+    parent = waits(1)
+    fence = ask(every_database, "select fence from shiftlock.job_runs where id = %s", parent)
+    assert isinstance(fence, int)
+    late_news = LostRun("nightly", parent, fence, None, None)  # of the process that has sent its children out
+    assert rescue(every_database, late_news, on_lost="retry", lost_budget=5, dead="killed") is None
+    assert ask(every_database, "select holder from shiftlock.job_runs where id = %s", parent) == "its children"
 
 
 def test_the_next_tick_meets_it_as_a_run_that_goes_on(waits: Waits, every_server_url: str) -> None:
@@ -174,54 +128,6 @@ def test_a_pass_ends_what_nobody_has_ended_and_notes_how_far_the_others_are(
     end(every_database, "succeeded", "c2")
     settled, waiting = settle_all(every_database)
     assert ([one.run_id for one in settled], waiting) == ([parent], [])
-
-
-def test_cancelled_it_ends_at_once_and_takes_its_children_along(
-    waits: Waits, every_database: psycopg.Connection
-) -> None:
-    parent = waits(3)
-    end(every_database, "succeeded", "c0")
-    assert cancel(every_database, parent, "not today") == "cancelled"
-    rows = every_database.execute("select run_key, status from shiftlock.job_runs order by id").fetchall()
-    assert [status for _, status in rows] == ["cancelled", "succeeded", "cancelled", "cancelled"]
-
-
-def test_cancelled_between_two_attempts_it_takes_along_what_it_has_sent_out_and_what_that_has(
-    every_server_url: str, every_database: psycopg.Connection
-) -> None:
-    parent = sent_out(every_server_url, every_database, "parent", "child")
-    assert cancel(every_database, parent, "not today") == "cancelled"
-    assert statuses(every_database) == ["cancelled"] * 3
-
-
-def test_tried_again_it_brings_back_what_was_cancelled_with_it_and_nothing_else(
-    every_server_url: str, every_database: psycopg.Connection
-) -> None:
-    parent = sent_out(every_server_url, every_database, "parent", "child")
-    send(every_database, parent, "meant")
-    meant = ask(every_database, "select id from shiftlock.job_runs where run_key = 'meant'")
-    assert isinstance(meant, int)
-    cancel(every_database, meant, "this one alone")
-    cancel(every_database, parent, "not today")
-    assert statuses(every_database) == ["cancelled"] * 4
-    retry(every_database, parent)
-    assert statuses(every_database) == ["pending", "pending", "pending", "cancelled"]
-
-
-def test_cancelled_at_work_it_takes_them_along_when_its_holder_obeys_or_is_lost(
-    every_server_url: str, every_database: psycopg.Connection
-) -> None:
-    for run_key, loses in (("obeys", False), ("lost", True)):
-        with guard_on(every_server_url) as guard:
-            parent = claimed(guard, request(run_key))
-            send(every_database, parent.run_id, f"child of {run_key}")
-            assert cancel(every_database, parent.run_id, "not today") == "asked"
-            if loses:
-                lost = LostRun("nightly", parent.run_id, parent.fence, None, None)
-                rescue(every_database, lost, on_lost="retry", lost_budget=5, dead="killed")
-            else:
-                guard.finish(parent, Ending(outcome="cancelled", status="cancelled"))
-    assert statuses(every_database) == ["cancelled"] * 4
 
 
 def test_the_one_that_could_end_is_found_among_hundreds_that_cannot(
