@@ -67,3 +67,12 @@ def test_the_old_holder_records_no_step(every_server_url: str, every_database: p
         own.rollback()
         with Steps(own, new, lease=LEASE).step("invoice:1"):
             own.execute("select 1")
+
+
+def test_the_old_holder_holds_no_run_to_send_from(every_server_url: str, every_database: psycopg.Connection) -> None:
+    with failed_over(every_server_url, every_database) as (_, old, _, new), psycopg.connect(every_server_url) as own:
+        with pytest.raises(Fenced), Steps(own, old, lease=LEASE).held():
+            own.execute("select 1")
+        own.rollback()
+        with Steps(own, new, lease=LEASE).held() as connection:
+            assert connection is own
