@@ -67,7 +67,7 @@ def mutations() -> Iterator[Mutation]:
 
 def failures(copy: Path) -> list[str]:
     """The tests that fail in the copy, up to the first."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "2", "--no-header", *TESTS]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "4", "--no-header", *TESTS]
     result = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
     return re.findall(r"^(?:FAILED|ERROR) (\S+)", result.stdout, re.MULTILINE)
 
