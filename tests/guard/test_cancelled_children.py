@@ -1,8 +1,9 @@
 """A run that is cancelled takes along what it has sent out, and one that is tried again brings it back."""
 
 import psycopg
+import pytest
 
-from handlers.guard.intervene import cancel, retry
+from handlers.guard.intervene import CannotIntervene, cancel, retry
 from handlers.guard.request import Ending
 from handlers.guard.rescue import LostRun, rescue
 from tests.guard.holders import ask, claimed, guard_on, request
@@ -43,6 +44,17 @@ def test_tried_again_it_brings_back_what_was_cancelled_with_it_and_nothing_else(
     assert statuses(every_database) == ["cancelled"] * 4
     retry(every_database, parent)
     assert statuses(every_database) == ["pending", "pending", "pending", "cancelled"]
+
+
+def test_one_that_cannot_be_tried_again_brings_nothing_back(
+    every_server_url: str, every_database: psycopg.Connection
+) -> None:
+    parent = sent_out(every_server_url, every_database, "parent")
+    cancel(every_database, parent, "not today")
+    end(every_database, "succeeded", "parent")
+    with pytest.raises(CannotIntervene, match="is succeeded: only failed, skipped and cancelled runs"):
+        retry(every_database, parent)
+    assert statuses(every_database) == ["succeeded", "cancelled"]
 
 
 def test_cancelled_at_work_it_takes_them_along_when_its_holder_obeys_or_is_lost(
