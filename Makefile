@@ -36,7 +36,7 @@ faults: $(READY) ## kill, freeze, cut and fill real workers and servers, then ch
 fanout: $(READY) ## one parent, thousands of children, workers killed and messages doubled: CHILDREN=5000
 	@$(RUN)python -m tests.faults.fan_out --children $(or $(CHILDREN),5000) $(ARGS)
 
-mutate: $(READY) ## take each condition out of the guard's statements and see a test fail (some minutes)
+mutate: $(READY) ## take each condition out of the guard's statements and see a test fail (half an hour)
 	@$(RUN)python -m tests.mutations
 
 format: $(READY) ## put the code into its format

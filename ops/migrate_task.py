@@ -92,7 +92,7 @@ def _run(ecs: Any, task: MigrationTask, family: str, between_looks: float) -> No
         if found and found[0]["lastStatus"] == "STOPPED":
             _look_at(found[0], task, family)
             return
-        time.sleep(between_looks)
+        time.sleep(between_looks)  # a task tells nobody who waits that it has stopped
     raise MigrationFailed(f"{family} still runs after {SECONDS_TO_FINISH:.0f} s; see log group {task.log_group}")
 
 

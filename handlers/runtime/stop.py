@@ -3,6 +3,9 @@
 import os
 import select
 import threading
+import time
+
+LOOK_UP = 1.0  # seconds
 
 
 class Stop:
@@ -27,7 +30,11 @@ class Stop:
 
     def wait(self, seconds: float) -> bool:
         """Wait for at most that long; whether a stop was asked for."""
-        return bool(select.select([self._reader], [], [], max(0.0, seconds))[0])
+        end = time.monotonic() + seconds
+        # In pieces: of a signal that comes a moment before a wait, Python tells the handler only after it.
+        while not self._asked and (left := end - time.monotonic()) > 0:
+            select.select([self._reader], [], [], min(left, LOOK_UP))
+        return self._asked
 
     def fileno(self) -> int:
         """Becomes readable, and stays so, when a stop is asked for."""

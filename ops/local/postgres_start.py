@@ -52,7 +52,7 @@ def ensure_running(cluster: Cluster, options: Options) -> Running:
                     where=cluster.base,
                     remedy="end its processes",
                 )
-            time.sleep(PAUSE)
+            time.sleep(PAUSE)  # a lock tells nobody that it is free
         account = account_for(cluster.data)
         binaries = find_binaries(options.binaries, account)
         if not cluster.data.exists():

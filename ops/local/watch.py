@@ -99,7 +99,7 @@ def _shown(ledger: psycopg.Connection, queues: Queues) -> Iterator[None]:
             while True:
                 live.update(_table(_recent(ledger), queues.line()), refresh=True)
                 yield
-                time.sleep(SECONDS_BETWEEN_LOOKS)
+                time.sleep(SECONDS_BETWEEN_LOOKS)  # as often as a person reads
     said: set[tuple[int, str, int]] = set()
     while True:
         for row in reversed(_recent(ledger)):
@@ -108,7 +108,7 @@ def _shown(ledger: psycopg.Connection, queues: Queues) -> Iterator[None]:
                 sys.stdout.write(_line(row) + "\n")
         sys.stdout.flush()
         yield
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        time.sleep(SECONDS_BETWEEN_LOOKS)  # the ledger is read as any reader reads it, which nothing tells of a change
 
 
 def _recent(ledger: psycopg.Connection) -> list[Row]:

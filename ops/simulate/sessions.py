@@ -45,7 +45,7 @@ class Sessions:
         while row is not None and self._scratch.connection.execute(THERE, row).rowcount:
             if time.monotonic() > deadline:
                 raise psycopg.OperationalError(f"backend {row[0]} does not end")
-            time.sleep(PAUSE)
+            time.sleep(PAUSE)  # a backend tells nobody that it has ended
 
     def close(self) -> None:
         """Close all sessions."""

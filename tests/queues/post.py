@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import boto3
@@ -58,14 +57,9 @@ class Post:
         return [body["key"] for body in self.take(job)]
 
 
-@cache
-def _session() -> boto3.session.Session:
-    return boto3.session.Session()  # what it has read of the services it keeps
-
-
 def make_post() -> Post:
     """Make the queues, and the bucket, within moto."""
-    sqs, s3 = _session().client("sqs", REGION), _session().client("s3", REGION)
+    sqs, s3 = boto3.client("sqs", REGION), boto3.client("s3", REGION)
     for job in TABLE:
         if job.queue is not None:
             end = ".fifo" if job.queue.fifo else ""
